@@ -1,0 +1,1 @@
+"""The tools that turn `openapi/` into `src/troth/_generated/`: read, lint, bundle, models, tables."""

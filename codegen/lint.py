@@ -1,0 +1,6 @@
+"""House rules (stub)."""
+from codegen.source import Source
+
+
+def lint(source: Source) -> list[str]:
+    return []

@@ -1,0 +1,73 @@
+"""The document as a client may use it: guarded fields narrowed to their neutral values, aliases left out."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from codegen.bundle import Document
+
+
+def strict_view(document: Document) -> Document:
+    """A copy in which every request that fits the schemas is served.
+
+    A guarded property keeps only its neutral values and null; one without a neutral value is
+    dropped, or, where it is required, takes the whole object out of the unions that offer it.
+    """
+    view = copy.deepcopy(document)
+    schemas = view["components"]["schemas"]
+    impossible = {name for name, schema in schemas.items() if _narrow(schema)}
+    for schema in schemas.values():
+        _drop_from_unions(schema, {f"#/components/schemas/{name}" for name in impossible})
+    for name in impossible:
+        del schemas[name]
+    return view
+
+
+def _narrow(schema: Any) -> bool:
+    """Narrow the properties of `schema` at any depth; True when a required one has no legal value."""
+    if isinstance(schema, list):
+        return any([_narrow(item) for item in schema])
+    if not isinstance(schema, dict):
+        return False
+    impossible = False
+    properties = schema.get("properties", {})
+    for name in list(properties):
+        if not isinstance(properties[name], dict):
+            continue
+        rule = properties[name].get("x-contract", {})
+        if rule.get("class") == "alias":
+            del properties[name]
+        elif rule.get("class") == "guarded":
+            if rule.get("neutral"):
+                properties[name] = _neutral_only(properties[name], rule["neutral"])
+            elif name in schema.get("required", []):
+                impossible = True
+            else:
+                del properties[name]
+        else:
+            _narrow(properties[name])
+    nested = [value for key, value in schema.items() if key != "properties"]
+    return _narrow(nested) or impossible
+
+
+def _neutral_only(field: dict[str, Any], neutral: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: field[key] for key in ("description", "x-contract") if key in field}
+    if "enum" in neutral:
+        return {**kept, "enum": [*neutral["enum"], None], "nullable": True}
+    narrowed = {key: value for key, value in field.items() if key not in ("oneOf", "items", "additionalProperties")}
+    return {**narrowed, **neutral}
+
+
+def _drop_from_unions(node: Any, impossible: set[str]) -> None:
+    if isinstance(node, list):
+        for item in node:
+            _drop_from_unions(item, impossible)
+    elif isinstance(node, dict):
+        if isinstance(node.get("oneOf"), list):
+            node["oneOf"] = [member for member in node["oneOf"] if member.get("$ref") not in impossible]
+        mapping = node.get("mapping")
+        if isinstance(mapping, dict):
+            node["mapping"] = {tag: ref for tag, ref in mapping.items() if ref not in impossible}
+        for value in node.values():
+            _drop_from_unions(value, impossible)

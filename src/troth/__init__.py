@@ -1,0 +1,3 @@
+"""Troth: one server for local models that keeps its word."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,620 @@
+"""What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
+
+sha256 of openapi/: d0a94b058ea30a425b466e6ab712b7ac03a7104b509d29f97bbfcd31ba3a0e20; datamodel-code-generator 0.89.0
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from pydantic import Field
+from troth.contract import Alias, Clamped, ContractModel, Guarded, Honoured, Inert
+
+
+class BookkeepingFields(ContractModel):
+    """Fields about the account, the cache and the speed."""
+
+    user: Annotated[Any | None, Inert()] = None
+    "The caller's name for its user."
+    metadata: Annotated[Any | None, Inert()] = None
+    "The caller's own notes."
+    store: Annotated[Any | None, Inert()] = None
+    "Keep the answer; there is no store to read it from."
+    service_tier: Annotated[Any | None, Inert()] = None
+    "A price class."
+    prompt_cache_key: Annotated[Any | None, Inert()] = None
+    "A hint for the prompt cache."
+    prompt_cache_options: Annotated[Any | None, Inert()] = None
+    "A hint for the prompt cache."
+    prompt_cache_retention: Annotated[Any | None, Inert()] = None
+    "A hint for the prompt cache."
+    safety_identifier: Annotated[Any | None, Inert()] = None
+    "The caller's name for its user."
+    session_id: Annotated[Any | None, Inert()] = None
+    "A label of the conversation."
+    prediction: Annotated[Any | None, Inert()] = None
+    "A guess at the answer, to write it sooner."
+    verbosity: Annotated[Any | None, Inert()] = None
+    "A wish for shorter or longer answers; many clients always send it."
+    cache_prompt: Annotated[Any | None, Inert()] = None
+    "Whether the prompt's state is kept for the next request."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+    id_slot: Annotated[Any | None, Inert()] = None
+    "Which of llama-server's slots to use; the scheduler chooses."
+    n_cache_reuse: Annotated[Any | None, Inert()] = None
+    "How llama-server reuses its cache."
+    n_keep: Annotated[Any | None, Inert()] = None
+    "What a context shift keeps; the context is never shifted."
+    n_discard: Annotated[Any | None, Inert()] = None
+    "What a context shift drops; the context is never shifted."
+    drafter: Annotated[Any | None, Inert()] = None
+    "Which drafter speculates; the answer is the same."
+    provider: Annotated[Any | None, Inert()] = None
+    "OpenRouter's choice between its providers."
+    trace: Annotated[Any | None, Inert()] = None
+    "OpenRouter's tracing labels."
+    truncate_prompt_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
+    "vLLM's cut of a long prompt; a prompt is never cut."
+    cache_salt: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "vLLM's separation of prompt caches; not done."
+    kv_transfer_params: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "vLLM's hand-over between servers; not done."
+    vllm_xargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "vLLM's extension arguments; not done."
+    models: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "OpenRouter's list of models to fall back to; not done."
+    route: Annotated[str | None, Guarded()] = None
+    "OpenRouter's rule for falling back to another model; not done."
+    transforms: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "OpenRouter's changes to a long prompt; not done."
+    moderation: Annotated[dict[str, Any] | None, Guarded()] = None
+    "OpenAI's check of prompt and answer; not done yet."
+    lora: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Adapters for this request; not done yet."
+    control_vector: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "The deployment's control vector; there is none yet."
+
+
+class BudgetFields(ContractModel):
+    """When an answer ends, and how many answers there are."""
+
+    max_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Clamped(to="answer_tokens")] = None
+    "Most tokens that the answer may have; -1 is no limit. Cut to the server's cap and to what the context leaves, served, and reported in `timings.max_tokens_clamped_from` and `_to`."
+    max_completion_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="max_tokens")] = None
+    "OpenAI's newer name of `max_tokens`."
+    max_output_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="max_tokens")] = None
+    "The Responses API's name of `max_tokens`."
+    n_predict: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="max_tokens")] = None
+    "llama-server's name of `max_tokens`."
+    min_tokens: Annotated[int | None, Field(ge=0, le=2147483647), Guarded(neutral={"enum": [0]})] = None
+    "vLLM's least tokens of an answer; not done."
+    n: Annotated[int | None, Field(ge=1, le=128), Honoured(neutral={"enum": [1]})] = None
+    "How many answers to give; `limits.choices_max` bounds it."
+    n_cmpl: Annotated[int | None, Field(ge=1, le=128), Alias(of="n")] = None
+    "llama-server's name of `n`."
+    stop: Annotated[str | list[str] | None, Honoured(neutral={"maxItems": 0})] = None
+    "A text, or several, that ends the answer and is not part of it; empty texts are dropped."
+    stop_token_ids: Annotated[
+        list[Annotated[int, Field(ge=0, le=2147483647)]] | None, Guarded(neutral={"maxItems": 0})
+    ] = None
+    "vLLM's token ids that end the answer; not done."
+    include_stop_str_in_output: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Keep the stop text in the answer; not done."
+    n_indent: Annotated[int | None, Field(ge=0, le=2147483647), Guarded(neutral={"enum": [0]})] = None
+    "llama-server's least indentation of new lines; not done on chat."
+    t_max_predict_ms: Annotated[int | None, Field(ge=-1, le=9223372036854775807), Guarded(neutral={"maximum": 0})] = (
+        None
+    )
+    "llama-server's time limit of an answer; not done, 0 or less is off."
+    t_max_prompt_ms: Annotated[int | None, Field(ge=-1, le=9223372036854775807), Guarded(neutral={"maximum": 0})] = None
+    "llama-server's time limit of a prompt; not done, 0 or less is off."
+    priority: Annotated[int | None, Field(ge=-2147483648, le=2147483647), Honoured(neutral={"enum": [0]})] = None
+    "Which waiting request runs first; lower is sooner, 0 is usual."
+
+
+class MessageFields(ContractModel):
+    """What every message may carry."""
+
+    name: Annotated[str | None, Field(max_length=256)] = None
+    "The speaker's name, for templates that show it."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+
+
+class ToolMessage(MessageFields):
+    """The result of a call; not done yet."""
+
+    role: Annotated[Literal["tool"], Guarded()] = "tool"
+    "Results of tools are not read yet."
+    content: Any | None = None
+    "What the tool returned."
+    tool_call_id: Any | None = None
+    "Which call this answers."
+
+
+class FunctionMessage(MessageFields):
+    """The older form of a tool's result; not done yet."""
+
+    role: Annotated[Literal["function"], Guarded()] = "function"
+    "Results of functions are not read yet."
+    content: Any | None = None
+    "What the function returned."
+
+
+class TextPart(ContractModel):
+    """Text."""
+
+    type: Literal["text"] = "text"
+    "The form of this part."
+    text: str
+    "The text."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+
+
+class RefusalPart(ContractModel):
+    """OpenAI's text in place of an answer; not done."""
+
+    type: Literal["refusal"] = "refusal"
+    "The form of this part."
+    refusal: Annotated[str, Guarded()]
+    "The refusal's text."
+
+
+class ImageUrlPart(ContractModel):
+    """A picture, as OpenAI's chat sends it; not done yet."""
+
+    type: Literal["image_url"] = "image_url"
+    "The form of this part."
+    image_url: Annotated[dict[str, Any] | str, Guarded()]
+    "Where the picture is."
+
+
+class InputImagePart(ContractModel):
+    """A picture, as OpenAI's Responses send it; not done yet."""
+
+    type: Literal["input_image"] = "input_image"
+    "The form of this part."
+    image_url: Annotated[dict[str, Any] | str, Guarded()]
+    "Where the picture is."
+
+
+class InputAudioPart(ContractModel):
+    """Sound, as OpenAI's chat sends it; not done yet."""
+
+    type: Literal["input_audio"] = "input_audio"
+    "The form of this part."
+    input_audio: Annotated[dict[str, Any] | str, Guarded()]
+    "The sound and its format."
+
+
+class AudioUrlPart(ContractModel):
+    """Sound, as vLLM reads it; not done yet."""
+
+    type: Literal["audio_url"] = "audio_url"
+    "The form of this part."
+    audio_url: Annotated[dict[str, Any] | str, Guarded()]
+    "Where the sound is."
+
+
+class VideoUrlPart(ContractModel):
+    """Film, as vLLM reads it; not done yet."""
+
+    type: Literal["video_url"] = "video_url"
+    "The form of this part."
+    video_url: Annotated[dict[str, Any] | str, Guarded()]
+    "Where the film is."
+
+
+class InputVideoPart(ContractModel):
+    """Film, as llama-server reads it; not done yet."""
+
+    type: Literal["input_video"] = "input_video"
+    "The form of this part."
+    input_video: Annotated[dict[str, Any] | str, Guarded()]
+    "The film."
+
+
+class FilePart(ContractModel):
+    """A file, as OpenAI's chat sends it; not done yet."""
+
+    type: Literal["file"] = "file"
+    "The form of this part."
+    file: Annotated[dict[str, Any] | str, Guarded()]
+    "The file."
+
+
+class ReportingFieldsStreamOptions(ContractModel):
+    """What a stream carries besides the text."""
+
+    include_usage: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Send one more chunk with the token counts before the end."
+    include_obfuscation: Annotated[Any | None, Inert()] = None
+    "Padding against traffic analysis; it is not part of the answer."
+    continuous_usage_stats: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "vLLM's token counts on every chunk; not done."
+
+
+class ReportingFields(ContractModel):
+    """How the answer is sent and what is told besides the text."""
+
+    stream: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Send the answer as server-sent events while it is written."
+    stream_options: Annotated[ReportingFieldsStreamOptions | None, Honoured(neutral={"maxProperties": 0})] = None
+    "What a stream carries besides the text."
+    logprobs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Report the log probability of every token of the answer."
+    top_logprobs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
+    "How many alternatives to report for each token; needs `logprobs`."
+    n_probs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
+    "llama-server's way to ask for log probabilities, with this many alternatives."
+    timings_per_token: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Carry `timings` on every chunk of a stream."
+    return_progress: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Send `prompt_progress` chunks while the prompt is read; streams only."
+    sse_ping_interval: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
+    "Seconds between keepalives of this stream; `stream.keepalive_seconds` decides here."
+    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Report probabilities after the samplers; not done."
+    prompt_logprobs: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
+    "vLLM's log probabilities of the prompt; not done."
+    return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Report the token ids of the answer; not done."
+    return_token_ids: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "vLLM's token ids of prompt and answer; not done."
+    return_tokens_as_token_ids: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "vLLM's log probabilities keyed by token id; not done."
+    response_fields: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
+    "llama-server's choice of response fields; not done on chat."
+    verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "llama-server's `__verbose` object; not done."
+    usage: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "OpenRouter's accounting object; usage is always reported in OpenAI's shape."
+    echo: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Repeat the prompt before the answer; not done on chat."
+    skip_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
+    "vLLM's switch to show control tokens in the answer; they are never shown."
+    spaces_between_special_tokens: Annotated[Any | None, Inert()] = None
+    "How vLLM joins control tokens, which are never shown."
+    request_id: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "vLLM's own id for the response; the server names it here."
+
+
+class ThinkingFields(ContractModel):
+    """Reasoning before the answer."""
+
+    enable_thinking: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Reason before answering; not done yet."
+    reasoning_effort: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["none", "minimal"]})] = None
+    "How much to reason; not done yet, `none` and `minimal` turn it off."
+    thinking_token_budget: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded(neutral={"enum": [-1]})] = None
+    "Most tokens of reasoning; not done yet, -1 is no limit."
+    thinking_budget: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
+    "Another name of `thinking_token_budget`."
+    thinking_budget_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
+    "llama-server's name of `thinking_token_budget`."
+    reasoning_budget_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = (
+        None
+    )
+    "llama-server's other name of `thinking_token_budget`."
+    max_thinking_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
+    "halogen's name of `thinking_token_budget`."
+    reasoning: Annotated[
+        dict[str, Any] | None, Guarded(neutral={"enum": [{}, {"enabled": False}, {"effort": "none"}]})
+    ] = None
+    "OpenRouter's object of reasoning controls; not done yet."
+    thinking: Annotated[Any | None, Guarded(neutral={"enum": [{"type": "disabled"}, False]})] = None
+    "Anthropic's object of thinking controls; not done yet."
+    include_reasoning: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
+    "Send reasoning beside the answer or leave it out; nothing is separated yet."
+    preserve_thinking: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Keep the reasoning of earlier turns in the prompt; not done yet."
+    reasoning_format: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["none"]})] = None
+    "Where reasoning is put in the answer; not done yet, `none` leaves it in the text."
+    reasoning_budget_message: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "llama-server's text on a closed reasoning block; not done yet."
+    reasoning_control: Annotated[Any | None, Inert()] = None
+    "Lets another request end the reasoning; there is none."
+
+
+class ToolFields(ContractModel):
+    """Functions that the model may call."""
+
+    tools: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Functions that the model may call; not done yet."
+    tool_choice: Annotated[
+        Annotated[str | None, Field(max_length=64)] | dict[str, Any] | None, Guarded(neutral={"enum": ["none", "auto"]})
+    ] = None
+    "Whether and which function must be called; not done yet."
+    functions: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
+    "The older form of `tools`; not done yet."
+    function_call: Annotated[
+        Annotated[str | None, Field(max_length=64)] | dict[str, Any] | None, Guarded(neutral={"enum": ["none", "auto"]})
+    ] = None
+    "The older form of `tool_choice`; not done yet."
+    parallel_tool_calls: Annotated[Any | None, Inert()] = None
+    "Whether several calls may be made at once; no tool can be called yet."
+    parse_tool_calls: Annotated[Any | None, Inert()] = None
+    "Whether calls are read from the text; no tool can be called yet."
+    plugins: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "OpenRouter's server-side tools; not done."
+    web_search_options: Annotated[dict[str, Any] | None, Guarded()] = None
+    "OpenAI's web search; not done."
+    omni: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "hal0's tool loop over the other kinds of model; not done yet."
+
+
+class StructureFields(ContractModel):
+    """Answers held to a form."""
+
+    response_format: Annotated[dict[str, Any] | None, Guarded(neutral={"enum": [{"type": "text"}]})] = None
+    "Hold the answer to JSON or to a schema; not done yet."
+    json_schema: Annotated[dict[str, Any] | None, Guarded()] = None
+    "llama-server's shorthand for a schema; not done yet."
+    grammar: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "Hold the answer to a GBNF grammar; not done yet."
+    grammar_lazy: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Start the grammar at a trigger; not done yet."
+    grammar_triggers: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "What starts a lazy grammar; not done yet."
+    preserved_tokens: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Control tokens that stay visible in the answer; not done yet."
+    structured_outputs: Annotated[dict[str, Any] | None, Guarded()] = None
+    "vLLM's object of constraints; not done yet."
+    guided_json: Annotated[Any | None, Guarded()] = None
+    "vLLM's schema, as an object or as text; not done yet."
+    guided_regex: Annotated[str | None, Guarded()] = None
+    "vLLM's regular expression; not done yet."
+    guided_choice: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "vLLM's list of possible answers; not done yet."
+    guided_grammar: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "vLLM's grammar; not done yet."
+    structural_tag: Annotated[Any | None, Guarded()] = None
+    "vLLM's structural tags; not done yet."
+    guided_decoding_backend: Annotated[Any | None, Inert()] = None
+    "Which library constrains; nothing is constrained yet."
+    guided_whitespace_pattern: Annotated[Any | None, Inert()] = None
+    "White space inside constrained JSON; nothing is constrained yet."
+
+
+class ListModelsParameters(ContractModel):
+    """Parameters of list_models, from path, query and headers."""
+
+    show_all: bool | None = None
+    "List every kind of model, not only those that work on text."
+    owned_by: Annotated[str | None, Field(max_length=256)] = None
+    "List only models with this owner."
+    X_hal0_Model_Filter: Annotated[str | None, Field(alias="X-hal0-Model-Filter", max_length=256)] = None
+    "As `owned_by`, for clients that can set a header but no query; the query wins."
+
+
+class RetrieveModelParameters(ContractModel):
+    """Parameters of retrieve_model, from path, query and headers."""
+
+    model_id: Annotated[str, Field(max_length=512, min_length=1)]
+    "The model's id or alias; it may hold slashes."
+
+
+class SystemMessage(MessageFields):
+    """Instructions; both roles are one, and all of them are put first."""
+
+    role: Literal["system", "developer"]
+    "Who speaks."
+    content: str | list[TextPart]
+    "The instructions, as text or as parts of text."
+
+
+class SamplingFields(ContractModel):
+    """How the next token is drawn."""
+
+    temperature: Annotated[float | None, Field(ge=0.0, le=100.0)] = None
+    "Spread of the draw; 0 is greedy."
+    dynatemp_range: Annotated[float | None, Field(ge=-100.0, le=100.0), Honoured(neutral={"maximum": 0})] = None
+    "Half-width of the dynamic temperature around `temperature`; 0 or less is off."
+    dynatemp_exponent: Annotated[float | None, Field(ge=0.0, le=100.0), Honoured(neutral={"enum": [1]})] = None
+    "How entropy maps to the dynamic temperature."
+    top_k: Annotated[int | None, Field(ge=-1, le=2147483647), Honoured(neutral={"maximum": 0})] = None
+    "Draw from the k most likely tokens; 0 or less is off."
+    top_p: Annotated[float | None, Field(ge=0.0, le=1.0), Honoured(neutral={"enum": [1]})] = None
+    "Draw from the smallest set of tokens with this much probability; 1 is off."
+    min_p: Annotated[float | None, Field(ge=0.0, le=1.0), Honoured(neutral={"enum": [0]})] = None
+    "Drop tokens less likely than this share of the likeliest; 0 is off."
+    top_n_sigma: Annotated[float | None, Field(ge=-100.0, le=1000.0), Honoured(neutral={"maximum": 0})] = None
+    "Keep tokens within this many standard deviations of the best logit; 0 or less is off."
+    typical_p: Annotated[float | None, Field(ge=0.0, le=1.0), Honoured(neutral={"enum": [1]})] = None
+    "Locally typical sampling; 1 is off."
+    xtc_probability: Annotated[float | None, Field(ge=0.0, le=1.0), Honoured(neutral={"enum": [0]})] = None
+    "Chance that the likeliest tokens are left out of a draw; 0 is off."
+    xtc_threshold: Annotated[float | None, Field(ge=0.0, le=1.0), Honoured(neutral={"enum": [0.1]})] = None
+    "Probability from which XTC may leave a token out."
+    repeat_last_n: Annotated[int | None, Field(ge=-1, le=2147483647), Honoured(neutral={"enum": [64]})] = None
+    "Tokens that the penalties look back on; 0 is none, -1 the whole context."
+    repeat_penalty: Annotated[float | None, Field(gt=0.0, le=100.0), Honoured(neutral={"enum": [1]})] = None
+    "Divides the logit of repeated tokens; 1 is off."
+    repetition_penalty: Annotated[float | None, Field(gt=0.0, le=100.0), Alias(of="repeat_penalty")] = None
+    "vLLM's name of `repeat_penalty`."
+    presence_penalty: Annotated[float | None, Field(ge=-2.0, le=2.0), Honoured(neutral={"enum": [0]})] = None
+    "Taken off the logit of every token that already appeared; 0 is off."
+    frequency_penalty: Annotated[float | None, Field(ge=-2.0, le=2.0), Honoured(neutral={"enum": [0]})] = None
+    "Taken off the logit of a token once for each time it appeared; 0 is off."
+    dry_multiplier: Annotated[float | None, Field(ge=0.0, le=100.0), Honoured(neutral={"enum": [0]})] = None
+    "Strength of the DRY penalty on repeated sequences; 0 is off."
+    dry_base: Annotated[float | None, Field(ge=1.0, le=100.0), Honoured(neutral={"enum": [1.75]})] = None
+    "Base of the DRY penalty's growth."
+    dry_allowed_length: Annotated[int | None, Field(ge=0, le=2147483647), Honoured(neutral={"enum": [2]})] = None
+    "Repeated sequences up to this many tokens are not penalised."
+    dry_penalty_last_n: Annotated[int | None, Field(ge=-1, le=2147483647), Honoured(neutral={"enum": [0, 64, -1]})] = (
+        None
+    )
+    "Tokens that DRY looks back on; 0 is off, -1 the whole context."
+    dry_sequence_breakers: Annotated[
+        list[Annotated[str, Field(max_length=128, min_length=1)]] | None,
+        Field(max_length=64, min_length=1),
+        Honoured(neutral={"enum": [["\n", ":", '"', "*"]]}),
+    ] = None
+    "Texts that end a repeated sequence for DRY."
+    mirostat: Annotated[int | None, Field(ge=0, le=2), Honoured(neutral={"enum": [0]})] = None
+    "Mirostat version 1 or 2 in place of the other samplers; 0 is off."
+    mirostat_tau: Annotated[float | None, Field(ge=0.0, le=100.0), Honoured(neutral={"enum": [5]})] = None
+    "Mirostat's target surprise."
+    mirostat_eta: Annotated[float | None, Field(ge=0.0, le=10.0), Honoured(neutral={"enum": [0.1]})] = None
+    "Mirostat's learning rate."
+    min_keep: Annotated[int | None, Field(ge=0, le=2147483647), Honoured(neutral={"enum": [0]})] = None
+    "Tokens that every cutting sampler leaves at least; 0 is off."
+    samplers: (
+        Annotated[
+            list[Literal["penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"]]
+            | None,
+            Field(max_length=32),
+        ]
+        | Annotated[str, Field(max_length=32, pattern="^[edskypmxt]*$")]
+        | None
+    ) = None
+    "The samplers and their order, as names or as llama-server's letters (e penalties, d dry, s top_n_sigma, k top_k, y typ_p, p top_p, m min_p, x xtc, t temperature)."
+    logit_bias: Annotated[
+        dict[str, Annotated[float, Field(ge=-10000.0, le=10000.0)] | Literal[False]]
+        | list[
+            Annotated[
+                list[
+                    Annotated[int, Field(ge=-10000, le=2147483647)]
+                    | Annotated[float, Field(ge=-10000.0, le=10000.0)]
+                    | str
+                    | Literal[False]
+                ],
+                Field(max_length=2, min_length=2),
+            ]
+        ]
+        | None,
+        Honoured(neutral={"maxProperties": 0}),
+    ] = None
+    "Added to the logits of tokens before sampling, `false` bans: an object from token id or text to a number, or llama-server's pairs of id or text and number. A text biases each of its tokens."
+    ignore_eos: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Go on to the end of the budget, whatever ends a reply."
+    seed: Annotated[int | None, Field(ge=-1, le=9223372036854775807), Honoured(neutral={"enum": [-1]})] = None
+    "The same seed and request give the same answer; absent or -1 picks one."
+    top_a: Annotated[float | None, Field(ge=0.0, le=1.0), Guarded(neutral={"enum": [0]})] = None
+    "OpenRouter's top-a sampling; not done."
+    adaptive_target: Annotated[float | None, Field(ge=-1.0, le=1.0), Guarded(neutral={"enum": [-1]})] = None
+    "llama-server's adaptive-p sampler; not done, negative is off."
+    adaptive_decay: Annotated[Any | None, Inert()] = None
+    "Tunes `adaptive_target`, which is off."
+    backend_sampling: Annotated[Any | None, Inert()] = None
+    "Where llama-server samples; the result is the same."
+    use_beam_search: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "vLLM's beam search; not done."
+    length_penalty: Annotated[float | None, Field(ge=-100.0, le=100.0), Guarded(neutral={"enum": [1]})] = None
+    "Weighs beams by length; there are no beams."
+    best_of: Annotated[int | None, Field(ge=0, le=128), Guarded(neutral={"maximum": 1})] = None
+    "Draw several answers and return the best; not done."
+    logits_processors: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "vLLM's own code on the logits; not done."
+    allowed_token_ids: Annotated[
+        list[Annotated[int, Field(ge=0, le=2147483647)]] | None, Guarded(neutral={"maxItems": 0})
+    ] = None
+    "vLLM's list of the only tokens to draw; not done."
+    bad_words: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
+    "vLLM's list of texts never to say; not done."
+
+
+class UserMessage(MessageFields):
+    """What the user says."""
+
+    role: Literal["user"] = "user"
+    "Who speaks."
+    content: (
+        str
+        | list[
+            Annotated[
+                TextPart
+                | ImageUrlPart
+                | InputImagePart
+                | InputAudioPart
+                | AudioUrlPart
+                | VideoUrlPart
+                | InputVideoPart
+                | FilePart,
+                Field(discriminator="type"),
+            ]
+        ]
+    )
+    "What is said, as text or as parts."
+
+
+class AssistantMessage(MessageFields):
+    """What the model said."""
+
+    role: Literal["assistant"] = "assistant"
+    "Who speaks."
+    content: str | list[Annotated[TextPart | RefusalPart, Field(discriminator="type")]] | None = None
+    "What was said, as text or as parts of text; absent is empty."
+    tool_calls: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Functions that were called; not done yet."
+    function_call: Annotated[dict[str, Any] | None, Guarded()] = None
+    "The older form of one call; not done yet."
+    reasoning_content: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "The reasoning before this message; not done yet."
+    reasoning: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "vLLM's name of `reasoning_content`; not done yet."
+    reasoning_details: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "OpenRouter's form of the reasoning; not done yet."
+    refusal: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "OpenAI's text in place of an answer; not done."
+    audio: Annotated[dict[str, Any] | None, Guarded()] = None
+    "A spoken answer to refer to; not done."
+    prefix: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Mistral's and DeepSeek's mark of a message to continue; not done yet."
+    partial: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Qwen's mark of a message to continue; not done yet."
+    annotations: Annotated[Any | None, Inert()] = None
+    "Links that a web search left behind."
+
+
+class ChatCompletionRequest(
+    SamplingFields, BudgetFields, ReportingFields, ThinkingFields, ToolFields, StructureFields, BookkeepingFields
+):
+    """A conversation to go on with."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which model answers; with one model any name is served, and the reply says which."
+    messages: Annotated[
+        list[
+            Annotated[
+                SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
+                Field(discriminator="role"),
+            ]
+        ],
+        Field(min_length=1),
+    ]
+    "The conversation so far, oldest first."
+    add_generation_prompt: Annotated[bool | None, Honoured(neutral={"enum": [True]})] = None
+    "Open a turn of the assistant after the last message; absent means true."
+    chat_template_kwargs: Annotated[dict[str, Any] | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Variables for the chat template."
+    continue_final_message: Annotated[
+        bool | Annotated[str, Field(max_length=64)] | None, Guarded(neutral={"enum": [False]})
+    ] = None
+    "Continue the last message, which is the assistant's; not done yet."
+    chat_template: Annotated[str | None, Guarded()] = None
+    "A template in the request; never done, since a template is code."
+    add_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "vLLM's extra control tokens before the rendered prompt; not done."
+    documents: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Texts for the template to quote; not done."
+    mm_processor_kwargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "vLLM's options of image and audio processing; not done."
+    suffix: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "Text that comes after the answer; not done on chat."
+    modalities: Annotated[list[str] | None, Guarded(neutral={"enum": [["text"]]})] = None
+    "Forms of the answer; only text yet."
+    audio: Annotated[dict[str, Any] | None, Guarded()] = None
+    "Voice and format of a spoken answer; not done yet."
+    image_config: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "OpenRouter's options of drawn answers; not done."
+    generation_prompt: Annotated[Any | None, Guarded()] = None
+    "State of llama-server's own parser; not done."
+    chat_format: Annotated[Any | None, Guarded()] = None
+    "State of llama-server's own parser; not done."
+    chat_parser: Annotated[Any | None, Guarded()] = None
+    "State of llama-server's own parser; not done."
+    message_delimiters: Annotated[Any | None, Guarded()] = None
+    "State of llama-server's own parser; not done."

@@ -1,0 +1,304 @@
+"""The composition root: a configuration becomes rooms, and the rooms become one running server.
+
+Everything is built once, top to bottom, before the first request; nothing is looked up later. The
+server listens while its models load, and says so on /health; a model that cannot load ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from troth import __version__
+from troth._generated.fields import FIELDS
+from troth.config.schema import Config, ModelSettings
+from troth.conversation import Conversation
+from troth.dialects.models import Models
+from troth.dialects.openai_chat import OpenAIChat, StreamSettings
+from troth.dialects.served import ModelState, ServerFacts
+from troth.dialects.status import Status
+from troth.domain import Answer, Call, ServedModel
+from troth.edge.assembly import create_asgi
+from troth.edge.settings import EdgeSettings
+from troth.engines import registry
+from troth.errors import EngineFault
+from troth.policy.decide import Policy
+from troth.policy.terms import PolicySettings
+from troth.prompt.render import Prompts, PromptSettings
+from troth.prompt.template import TemplateLimits
+from troth.reply.text import TextInterpreter
+from troth.scheduler.lane import Lane, LineLimits
+from troth.scheduler.scheduler import Pace
+from troth.watch import log
+from troth.watch.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 2048
+CHAT_FIELDS = FIELDS["ChatCompletionRequest"]
+
+
+class StartFault(Exception):
+    """The server could not start, or had to end; the message is for the operator."""
+
+
+def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str]) -> int:
+    """Serves until a signal ends it; returns the exit code.
+
+    `paths` has the file of every model. Raises StartFault when the port is taken or a model cannot load.
+    """
+    log.configure(config.log.level)
+    listener = listen(config.server.host, config.server.port)
+    built = build(config, paths)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            built.asgi(lambda: setattr(server, "should_exit", True)),
+            lifespan="on",  # with "auto", a start that failed would be served as 500s
+            loop="uvloop",
+            http="httptools",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=max(1, round(config.server.stop_seconds)),
+        )
+    )
+    host, port = listener.getsockname()[:2]
+    logger.info("event=listening url=http://%s:%d models=%s", host, port, ",".join(model.id for model in config.models))
+    try:
+        server.run(sockets=[listener])
+    finally:
+        listener.close()
+    if built.faults:
+        raise StartFault("\n".join(built.faults))
+    return 0
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is bound and not yet listening. Raises StartFault in words."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise StartFault(f"cannot listen on {host}:{port}: {error.strerror}. Choose another --port.") from error
+    return listener
+
+
+def build(config: Config, paths: Mapping[str, Path]) -> Server:
+    """The rooms of a configuration, joined. Nothing is loaded yet."""
+    metrics = Metrics(own_prefix=config.metrics.own_prefix, version=__version__)
+    lanes = {model.id: _lane(model, paths[model.id], config) for model in config.models}
+    for name, lane in lanes.items():
+        metrics.follow(name, lane.report, lambda lane=lane: lane.counters)
+    templates = {model.id: Path(model.chat_template).read_text("utf-8") for model in config.models if model.chat_template}
+    catalogue = [_served(model, lanes[model.id]) for model in config.models]
+    prompts = Prompts(_prompt_settings(config), templates)
+    conversation = Conversation(
+        policy=Policy(catalogue, _policy_settings(config), CHAT_FIELDS),
+        prompts=prompts,
+        engines=lanes,
+        interpreter_factory=TextInterpreter,
+        observer=metrics,
+    )
+    return Server(config, catalogue, lanes, prompts, conversation, metrics, templates)
+
+
+@dataclass(slots=True)
+class Server:
+    """A built server: its rooms, and the faults that ended it."""
+
+    config: Config
+    catalogue: Sequence[ServedModel]
+    lanes: Mapping[str, Lane]
+    prompts: Prompts
+    conversation: Conversation
+    metrics: Metrics
+    templates: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        self.faults: list[str] = []
+        self.created = int(time.time())
+
+    def asgi(self, give_up: Callable[[], object]) -> ASGIApp:
+        """The ASGI app. `give_up` is called when a model cannot be loaded."""
+        document = json.loads(resources.files("troth._generated").joinpath("openapi.json").read_text("utf-8"))
+        facts = _facts(self.config, document["info"]["version"])
+        chat = OpenAIChat(
+            self.conversation,
+            StreamSettings(
+                first_event=self.config.stream.first_event, keepalive_seconds=self.config.stream.keepalive_seconds
+            ),
+        )
+        models = Models(self.states, facts)
+        status = Status(self.states, facts, self.metrics.render)
+        handlers: dict[str, Callable[[Call], Any]] = {
+            "create_chat_completion": chat.create_chat_completion,
+            "list_models": models.list_models,
+            "retrieve_model": models.retrieve_model,
+            "health": status.health,
+            "ping": status.ping,
+            "version": status.version,
+            "props": status.props,
+            "metrics": _off_the_loop(status.metrics),
+        }
+        return create_asgi(
+            document,
+            handlers,
+            _edge_settings(self.config),
+            self.metrics,
+            lifespan=lambda app: self._life(give_up),
+        )
+
+    def states(self) -> list[ModelState]:
+        """Every model now, without waiting for its engine."""
+        return [self._state(model) for model in self.catalogue]
+
+    def _state(self, model: ServedModel) -> ModelState:
+        lane, settings = self.lanes[model.id], next(each for each in self.config.models if each.id == model.id)
+        report = lane.report()
+        return ModelState(
+            model=model,
+            report=report,
+            vocabulary=lane.vocabulary if report.status == "ready" else None,
+            root=settings.source,
+            created=self.created,
+            chat_template=self.templates.get(model.id),
+        )
+
+    @asynccontextmanager
+    async def _life(self, give_up: Callable[[], object]) -> AsyncIterator[None]:
+        """Models load while the server already answers; at the end their memory is given back."""
+        async with asyncio.TaskGroup() as loading:
+            tasks = [loading.create_task(self._load(name, give_up)) for name in self.lanes]
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+                for lane in self.lanes.values():
+                    await lane.stop()
+                self.prompts.close()
+
+    async def _load(self, name: str, give_up: Callable[[], object]) -> None:
+        started, last = time.perf_counter(), [0.0]
+
+        def progress(fraction: float) -> None:
+            if fraction - last[0] >= 0.25:
+                last[0] = fraction
+                logger.info("event=loading model=%s progress=%.2f", name, fraction)
+
+        try:
+            await self.lanes[name].start(progress)
+        except EngineFault as fault:
+            self.faults.append(f"model {name}: {fault.message}")
+            logger.error("event=load_failed model=%s", name)
+            give_up()
+            return
+        report = self.lanes[name].report()
+        logger.info(
+            "event=ready model=%s load_seconds=%.2f slots=%d context_tokens=%d",
+            name,
+            time.perf_counter() - started,
+            report.slots,
+            report.context_tokens,
+        )
+
+
+def _off_the_loop(handler: Callable[[Call], Any]) -> Callable[[Call], Any]:
+    """The handler's work happens on a thread: it takes milliseconds and waits for nothing."""
+
+    async def handle(call: Call) -> Answer:
+        answer: Answer = await asyncio.to_thread(asyncio.run, handler(call))
+        return answer
+
+    return handle
+
+
+def _lane(model: ModelSettings, path: Path, config: Config) -> Lane:
+    engine = registry.create(model.engine, path, model.options)
+    limits = LineLimits(config.limits.queue_max, config.limits.queue_seconds_max)
+    options = model.options
+    return Lane(model.id, engine, limits, Pace(options.batch_tokens, options.read_tokens_beside_speech))
+
+
+def _served(model: ModelSettings, lane: Lane) -> ServedModel:
+    return ServedModel(
+        id=model.id,
+        kind=model.kind,
+        engine=model.engine,
+        aliases=model.aliases,
+        honours=lane.honours,
+        sampling=model.sampling.given(),
+    )
+
+
+def _policy_settings(config: Config) -> PolicySettings:
+    return PolicySettings(
+        unknown_model=config.routing.unknown_model,
+        over_cap=config.budget.over_cap,
+        cap_tokens=config.budget.cap_tokens,
+        default_tokens=_default_tokens(config),
+        sampling=config.sampling.given(),
+        choices_max=config.limits.choices_max,
+        stop_strings_max=config.limits.stop_strings_max,
+        stop_bytes_max=config.limits.stop_bytes_max,
+        logit_bias_max=config.limits.logit_bias_max,
+    )
+
+
+def _prompt_settings(config: Config) -> PromptSettings:
+    return PromptSettings(
+        system_messages=config.chat.system_messages,
+        prompt_threads=config.limits.prompt_threads,
+        queue_max=config.limits.queue_max,
+        template=TemplateLimits(output_bytes_max=config.limits.template_output_bytes_max),
+    )
+
+
+def _edge_settings(config: Config) -> EdgeSettings:
+    return EdgeSettings(
+        api_keys=config.auth.api_keys,
+        open_models=config.auth.open_models,
+        cors=config.server.cors,
+        body_bytes_max=config.server.body_bytes_max,
+        strict_content_type=config.server.strict_content_type,
+        keepalive_seconds=config.stream.keepalive_seconds,
+        stop_seconds=config.server.stop_seconds,
+        unknown_fields=config.contract.unknown_fields,
+        guard=config.contract.guard,
+    )
+
+
+def _facts(config: Config, spec: str) -> ServerFacts:
+    return ServerFacts(
+        spec=spec,
+        over_cap=config.budget.over_cap,
+        cap_tokens=config.budget.cap_tokens,
+        default_tokens=_default_tokens(config),
+        first_event=config.stream.first_event,
+        keepalive_seconds=config.stream.keepalive_seconds,
+        unknown_fields=config.contract.unknown_fields,
+        guard=frozenset(config.contract.guard),
+        sampling=config.sampling.given(),
+        limits=config.limits.model_dump(mode="json"),
+        queue_max=config.limits.queue_max,
+    )
+
+
+def _default_tokens(config: Config) -> int | None:
+    return config.budget.default_tokens if isinstance(config.budget.default_tokens, int) else None

@@ -1,0 +1,119 @@
+"""The faults that no single setting shows: names used twice, limits that contradict each other.
+
+The checks look at values as written, so that they speak even when other settings are at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from troth.config.document import Written, store
+from troth.config.faults import KeyPath, dotted, nearest, shown
+from troth.sources.address import parse_address
+from troth.sources.faults import SourceFault
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What other rooms know and configuration has to agree with."""
+
+    engine_names: tuple[str, ...]
+    guardable: frozenset[str]  # request fields, by wire path
+    folders: tuple[Path, ...]  # where relative paths are looked up
+
+
+def check(written: Written, known: Known) -> None:
+    """Every cross fault is added to `written.faults`; template paths become absolute."""
+    _check_names(written)
+    for index, entry in entries(written):
+        _check_engine(written, ("models", index, "engine"), entry, known)
+        _check_source(written, ("models", index, "source"), entry)
+        _check_template(written, ("models", index, "chat_template"), entry, known)
+    _check_guard(written, known)
+    _check_budget(written)
+
+
+def entries(written: Written) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The model entries that are mappings, with their index."""
+    models = written.value.get("models")
+    if isinstance(models, list):
+        yield from ((index, entry) for index, entry in enumerate(models) if isinstance(entry, dict))
+
+
+def _check_names(written: Written) -> None:
+    owners: dict[str, KeyPath] = {}
+    for index, entry in entries(written):
+        aliases = entry.get("aliases")
+        named: list[tuple[KeyPath, Any]] = [(("models", index, "id"), entry.get("id"))]
+        named += [(("models", index, "aliases", at), alias) for at, alias in enumerate(_items(aliases))]
+        for path, name in named:
+            if not isinstance(name, str) or path in written.unreadable:
+                continue
+            if name in owners:
+                first = owners[name]
+                written.fault(path, f"the name {shown(name)} is taken by {dotted(first)} ({written.place(first)})")
+            else:
+                owners[name] = path
+
+
+def _check_engine(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:
+    engine = entry.get("engine")
+    if isinstance(engine, str) and engine not in known.engine_names and path not in written.unreadable:
+        written.fault(path, f"unknown engine {shown(engine)}{_meant(engine, known.engine_names)}")
+
+
+def _check_source(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> None:
+    source = entry.get("source")
+    if not isinstance(source, str) or not source.strip() or path in written.unreadable:
+        return
+    try:
+        parse_address(source)
+    except SourceFault as fault:
+        written.fault(path, fault.message)
+
+
+def _check_template(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:
+    template = entry.get("chat_template")
+    if not isinstance(template, str) or not template or path in written.unreadable:
+        return
+    candidates = [(folder / Path(template).expanduser()).resolve() for folder in known.folders]
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
+        written.fault(path, f"there is no file {', nor '.join(dict.fromkeys(map(str, candidates)))}")
+    else:
+        store(written, path, str(found))
+
+
+def _check_guard(written: Written, known: Known) -> None:
+    contract = written.value.get("contract")
+    guard = contract.get("guard") if isinstance(contract, dict) else None
+    for index, name in enumerate(_items(guard)):
+        path = ("contract", "guard", index)
+        if isinstance(name, str) and name.strip() and name not in known.guardable and path not in written.unreadable:
+            close = nearest(name, known.guardable)
+            hint = f"; did you mean {close}?" if close else ""
+            written.fault(path, f"no request has a field {shown(name)}{hint}")
+
+
+def _check_budget(written: Written) -> None:
+    budget = written.value.get("budget")
+    if not isinstance(budget, dict):
+        return
+    default, cap = budget.get("default_tokens"), budget.get("cap_tokens")
+    if type(default) is int and type(cap) is int and default > cap >= 1:
+        written.fault(
+            ("budget", "default_tokens"), f"expected at most budget.cap_tokens, which is {cap}, got {default}"
+        )
+
+
+def _items(value: Any) -> list[Any]:  # any JSON value
+    return value if isinstance(value, list) else []
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    known = tuple(names)
+    close = nearest(name, known)
+    return (f"; did you mean {close}?" if close else "") + f" Registered: {', '.join(known)}"

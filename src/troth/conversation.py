@@ -1,0 +1,120 @@
+"""The corridor itself: how one Ask becomes a stream of events. Start reading here.
+
+Ask ── policy ──► Plan ── prompt ──► Prompt ── engine ──► Ticket ── reply ──► Event …
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from troth.domain import Account, Ask, Ended, Event, Finished, Interpreter, Job, Plan, Prompt, Ticket
+from troth.engines.base import Generates
+from troth.errors import Refusal
+from troth.policy.decide import Policy
+from troth.prompt.render import Prompts
+
+InterpreterFactory = Callable[[int, tuple[str, ...]], Interpreter]  # the choice's index, its stop strings
+
+
+class Observer(Protocol):
+    """Who counts what happens in the corridor. Every label is a model id that is served."""
+
+    def on_clamped(self, model: str, field: str) -> None:
+        """The answer's budget, asked for in `field`, was cut to the cap or the context."""
+
+    def on_finished(self, model: str, finished: Finished, queue_seconds: float) -> None:
+        """All choices are complete; `finished` holds tokens and times."""
+
+    def on_cancelled(self, model: str) -> None:
+        """Nobody waited for the end: the client left, or the server stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Answers Asks. The order of the lines in `open` is the architecture."""
+
+    policy: Policy
+    prompts: Prompts
+    engines: Mapping[str, Generates]  # by model id
+    interpreter_factory: InterpreterFactory
+    observer: Observer
+
+    async def open(self, ask: Ask, account: Account) -> Opened:
+        """The ask has a place in the line of its engine. Raises any Refusal that needs no waiting."""
+        plan = self.policy.decide(ask)
+        account.model = plan.model.id
+        engine = self.engines[plan.model.id]
+        prompt = await self.prompts.render(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
+        account.prompt_tokens = len(prompt.tokens)
+        ticket = engine.submit(self._job(plan, prompt))
+        if prompt.clamped_from is not None:
+            self.observer.on_clamped(plan.model.id, plan.ask.budget_field)
+        return Opened(plan, prompt, ticket, account, self.observer)
+
+    def _job(self, plan: Plan, prompt: Prompt) -> Job:
+        ask = plan.ask
+        return Job(
+            prompt=prompt,
+            sampling=plan.sampling,
+            seed=plan.seed,
+            interpreters=[self.interpreter_factory(choice, ask.stop) for choice in range(ask.choices)],
+            ignore_eos=ask.ignore_eos,
+            logprobs=ask.logprobs,
+            priority=ask.priority,
+            progress=ask.progress,
+            token_timings=ask.token_timings,
+        )
+
+
+@dataclass(slots=True)
+class Opened(AbstractAsyncContextManager["Opened"]):
+    """An answer under way. Whoever opened it reads `events` to the end, or leaves through `async with`."""
+
+    plan: Plan
+    prompt: Prompt
+    ticket: Ticket
+    account: Account
+    observer: Observer
+
+    async def __aexit__(self, kind: object, reason: object, trace: object) -> None:
+        if isinstance(reason, Refusal):
+            self.account.finish = reason.code
+        self.cancel()
+
+    async def wait_started(self, seconds: float) -> bool:
+        """True once the request has left the queue; False when `seconds` passed first. Raises Refusal."""
+        try:
+            return await self.ticket.wait_started(seconds)
+        except Refusal as refusal:
+            self.account.finish = refusal.code
+            raise
+
+    async def events(self) -> AsyncIterator[Event]:
+        """The events in order; on every way out the ticket is given back and the account is filled."""
+        finishes: dict[str, None] = {}
+        async with self:
+            async for event in self.ticket.events():
+                if isinstance(event, Ended):
+                    finishes[event.finish] = None
+                yield self._settled(event, finishes) if isinstance(event, Finished) else event
+
+    def cancel(self) -> None:
+        """The engine works on this no more, and the account is closed. Safe to call twice."""
+        self.ticket.cancel()
+        self.account.queue_seconds = self.ticket.queue_seconds
+        if not self.account.finish:
+            self.account.finish = "cancelled"
+            self.observer.on_cancelled(self.plan.model.id)
+
+    def _settled(self, finished: Finished, finishes: Iterable[str]) -> Finished:
+        account, usage, clamped_from = self.account, finished.usage, self.prompt.clamped_from
+        if clamped_from is not None:
+            cut = {"max_tokens_clamped_from": clamped_from, "max_tokens_clamped_to": self.prompt.answer_tokens}
+            finished = replace(finished, timings=replace(finished.timings, **cut))
+        account.prompt_tokens, account.cached_tokens = usage.prompt_tokens, usage.cached_tokens
+        account.answer_tokens, account.finish = usage.answer_tokens, "+".join(finishes) or "stop"
+        self.observer.on_finished(self.plan.model.id, finished, self.ticket.queue_seconds)
+        return finished

@@ -1,0 +1,124 @@
+"""The server's account of itself: what is fixed between two loads, and what is true this moment.
+
+The fixed part holds the contract table and is large: it is written once and joined as bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import Any
+
+from troth.dialects.promises import chat_promises, contract, routes
+from troth.dialects.served import ModelState, ServerFacts, default_chat, readiness
+from troth.domain import SAMPLER_NAMES, Sampling
+
+BUDGET_FIELD = "max_tokens"
+
+
+def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any]:
+    """What stays the same until a model is loaded or lost."""
+    default = default_chat(states)
+    account: dict[str, Any] = {
+        "endpoints": routes(),
+        "metrics": "/metrics",
+        "max_tokens_default": facts.default_tokens,
+        "max_tokens_cap": facts.cap_tokens,
+        "max_tokens_over_cap": "clamp" if facts.over_cap == "clamp" else "400",
+        "error_format": "openai",
+        "unknown_fields": facts.unknown_fields,
+        "streaming": {"first_event": facts.first_event, "keepalive_seconds": facts.keepalive_seconds},
+        "limits": dict(facts.limits),
+        "queue_cap": facts.queue_max,
+        "vision": {"enabled": False},
+        "tool_calls": {"enabled": False},
+        "structured_output": {"enabled": False},
+        "contract": contract((state.model for state in states), facts.guard, facts.unknown_fields),
+    }
+    return account | (_chat(default, facts) if default else _no_chat(facts))
+
+
+def _chat(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
+    """What is said of the default chat model."""
+    fields = chat_promises(state.model, facts.guard)
+    budget_names = [name for name, target in fields["alias"].items() if target == BUDGET_FIELD]
+    context = state.report.context_tokens or None
+    return {
+        "model": state.model.id,
+        "version": {"api": facts.version, "engine": engine_build(state)},
+        "context": context,
+        "slot_ctx": context,
+        "stop_ids": sorted(state.vocabulary.end_ids) if state.vocabulary else [],
+        "chat_template": _template(state),
+        "supported": [*fields["honoured"], *fields["clamped"]],
+        "accepted_but_ignored": fields["inert"],
+        "not_implemented": list(fields["guarded"]),
+        "token_budget_aliases": [BUDGET_FIELD, *budget_names],
+        "sampling": {
+            "implemented": [name for name in fields["honoured"] if name in Sampling.__dataclass_fields__],
+            "order": list(SAMPLER_NAMES),
+            "seed": "seed" in fields["honoured"],
+            "logprobs": "logprobs" in fields["honoured"],
+        },
+        "server_defaults": sampling_defaults(state, facts),
+        "server_defaults_rule": "request, then model, then server, then llama-server's default",
+    }
+
+
+def _no_chat(facts: ServerFacts) -> dict[str, Any]:
+    return {"model": None, "version": {"api": facts.version, "engine": None}, "token_budget_aliases": [BUDGET_FIELD]}
+
+
+def _template(state: ModelState) -> dict[str, Any] | None:
+    if state.template is None:
+        return None
+    return {
+        "source": "file" if state.chat_template else "model",
+        "sha256": hashlib.sha256(state.template.encode()).hexdigest(),
+    }
+
+
+def engine_build(state: ModelState) -> str:
+    """The engine of a model and, once it is loaded, its release."""
+    return str(state.report.details.get("build") or state.model.engine)
+
+
+def sampling_defaults(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
+    """What a request that says nothing is sampled with."""
+    return asdict(Sampling()) | dict(facts.sampling) | dict(state.model.sampling)
+
+
+def momentary(states: tuple[ModelState, ...]) -> dict[str, Any]:
+    """What is true now; of several models, sums and the worst."""
+    reports = [state.report for state in states]
+    in_flight = sum(report.running for report in reports)
+    return {
+        "status": readiness(states),
+        "busy": in_flight > 0,
+        "in_flight": in_flight,
+        "queued": sum(report.queued for report in reports),
+        "longest_wait_s": round(max((report.longest_wait_seconds for report in reports), default=0.0), 3),
+        "busy_for_s": round(max((report.busy_seconds for report in reports), default=0.0), 3),
+        "slots": sum(report.slots for report in reports),
+        "models": [_model(state) for state in states],
+    }
+
+
+def _model(state: ModelState) -> dict[str, Any]:
+    report = state.report
+    return {
+        "id": state.model.id,
+        "aliases": sorted(state.model.aliases),
+        "kind": state.model.kind,
+        "engine": state.model.engine,
+        "status": report.status,
+        "load_progress": round(min(max(report.load_progress, 0.0), 1.0), 3),
+        "fault": report.fault,
+        "slots": report.slots,
+        "context_tokens": report.context_tokens,
+        "running": report.running,
+        "queued": report.queued,
+        "longest_wait_s": round(report.longest_wait_seconds, 3),
+        "busy_for_s": round(report.busy_seconds, 3),
+        "details": dict(report.details),
+    }

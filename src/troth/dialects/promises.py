@@ -1,0 +1,99 @@
+"""The contract table: what becomes of every request field, per route and model.
+
+Made from the same generated table that the edge enforces and the same `honours` that policy asks, so
+that what is published is what happens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from troth._generated.fields import FIELDS, PREFIXES
+from troth._generated.operations import OPERATIONS
+from troth.contract import Neutral
+from troth.dialects.served import ModelState
+from troth.domain import ServedModel
+
+CHAT_FIELDS = "ChatCompletionRequest"
+NO_MODEL = "*"  # in place of a model's id, on routes where none takes part
+Table = dict[str, Any]  # ContractTable of the document
+
+
+def routes() -> list[str]:
+    """Every route of the document, as `METHOD /path`."""
+    return sorted({f"{operation.method} {operation.path}" for operation in OPERATIONS.values()})
+
+
+def contract(models: Iterable[ServedModel], guard: frozenset[str], unknown: str) -> dict[str, dict[str, Table]]:
+    """The table of every route that reads fields, by model id."""
+    served = tuple(models)
+    tables: dict[str, dict[str, Table]] = {}
+    for operation in OPERATIONS.values():
+        by_model: dict[str, Table] = {}
+        if operation.body_model in FIELDS:
+            by_model = {model.id: promises(operation.body_model, model.honours, guard) for model in served}
+        elif operation.parameters_model in FIELDS:
+            by_model = {NO_MODEL: promises(operation.parameters_model, None, guard)}
+        if by_model:
+            tables[f"{operation.method} {operation.path}"] = {
+                name: table | {"unknown": unknown} for name, table in by_model.items()
+            }
+    return tables
+
+
+def promises(request: str, honours: frozenset[str] | None, guard: frozenset[str]) -> Table:
+    """The fields of one request by class, for an engine that honours `honours` (None: no engine).
+
+    An honoured field that the operator guards, or that the engine does not do, is published as guarded.
+    """
+    honoured: list[str] = []
+    inert: list[str] = []
+    guarded: dict[str, str] = {}
+    alias: dict[str, str] = {}
+    clamped: dict[str, str] = {}
+    for path, rule in FIELDS[request].items():
+        top = re.split(r"[.\[]", path, maxsplit=1)[0]  # engines and operators speak of whole fields
+        done = top not in guard and (honours is None or top in honours)
+        match rule.contract_class:
+            case "inert":
+                inert.append(path)
+            case "alias":
+                alias[path] = str(rule.of)
+            case "clamped" if done:
+                clamped[path] = str(rule.to)
+            case "honoured" if done:
+                honoured.append(path)
+            case _:
+                guarded[path] = Neutral.of(rule.neutral).words
+    return {
+        "honoured": honoured,
+        "inert": inert,
+        "guarded": guarded,
+        "alias": alias,
+        "clamped": clamped,
+        "prefixes": dict[str, str](PREFIXES.get(request, {})),
+    }
+
+
+def chat_promises(model: ServedModel, guard: frozenset[str]) -> Table:
+    """The fields of a chat request to `model`, by class."""
+    return promises(CHAT_FIELDS, model.honours, guard)
+
+
+def capabilities(state: ModelState, guard: frozenset[str]) -> Mapping[str, bool]:
+    """What a model can do here, as far as its fields and, once it is loaded, its template tell."""
+    model, loading = state.model, state.vocabulary is None
+    done = set(chat_promises(model, guard)["honoured"]) if model.kind == "chat" else set[str]()
+    return {
+        "chat": model.kind == "chat" and (loading or state.template is not None),
+        "tools": "tools" in done,
+        "reasoning": "thinking_token_budget" in done,
+        "grammar": "grammar" in done,
+        "logprobs": "logprobs" in done,
+        "embedding": model.kind == "embedding",
+        "image": model.kind == "image",
+        "video": model.kind == "video",
+        "audio": model.kind in ("speech", "transcription"),
+    }

@@ -1,0 +1,63 @@
+"""What the status routes are told about the server: fixed facts, and the state of each model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from troth import __version__
+from troth.domain import ServedModel
+from troth.engines.base import EngineReport, Vocabulary
+
+Readiness = Literal["ok", "loading", "failed", "stopping"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelState:
+    """One configured model now. Taken without waiting for its engine."""
+
+    model: ServedModel
+    report: EngineReport
+    vocabulary: Vocabulary | None = None  # None until the model is loaded
+    root: str = ""  # where the model came from, as configured
+    created: int = 0  # Unix seconds: when it began to be served
+    chat_template: str | None = None  # the operator's; None: the model's own
+
+    @property
+    def template(self) -> str | None:
+        """The chat template in force, or None: no conversation with this model."""
+        return self.chat_template or (self.vocabulary.chat_template if self.vocabulary else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFacts:
+    """What the configuration decided, as /health and /props report it. Names are the config file's."""
+
+    version: str = __version__
+    spec: str = ""  # `info.version` of the served document
+    over_cap: Literal["clamp", "refuse"] = "clamp"
+    cap_tokens: int | None = None
+    default_tokens: int | None = None  # None: what the context leaves
+    first_event: Literal["token", "role"] = "token"
+    keepalive_seconds: float = 10.0
+    unknown_fields: Literal["ignore", "refuse"] = "ignore"
+    guard: frozenset[str] = frozenset()
+    sampling: Mapping[str, Any] = field(default_factory=dict)  # the server's own defaults
+    limits: Mapping[str, Any] = field(default_factory=dict)  # section `limits`, JSON-ready
+    queue_max: int = 64
+
+
+def readiness(states: tuple[ModelState, ...]) -> Readiness:
+    """`ok` when every model answers; otherwise the worst that is known."""
+    statuses = {state.report.status for state in states}
+    if "stopped" in statuses:
+        return "stopping"
+    if "failed" in statuses:
+        return "failed"
+    return "loading" if "loading" in statuses else "ok"
+
+
+def default_chat(states: tuple[ModelState, ...]) -> ModelState | None:
+    """The model that answers a chat request which names none."""
+    return next((state for state in states if state.model.kind == "chat"), None)

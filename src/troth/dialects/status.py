@@ -1,0 +1,110 @@
+"""The status routes: health, ping, version, props and metrics. None of them waits for an engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from troth.dialects.health import engine_build, lasting, momentary, sampling_defaults
+from troth.dialects.served import ModelState, ServerFacts, default_chat, readiness
+from troth.domain import Answer, Call, Whole
+from troth.errors import NotImplementedHere
+
+METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+RETRY = {"Retry-After": "1"}
+
+
+class Status:
+    """Answers the status routes from snapshots."""
+
+    def __init__(
+        self, served: Callable[[], Sequence[ModelState]], facts: ServerFacts, metrics: Callable[[], bytes]
+    ) -> None:
+        """`served` and `metrics` return at once; `metrics` is the text exposition format 0.0.4."""
+        self._served = served
+        self._facts = facts
+        self._metrics = metrics
+        self._written: tuple[object, bytes] = (None, b"")  # the lasting account, and what it was written for
+
+    async def health(self, call: Call) -> Answer:
+        """The server's account of itself: 200 when every model is ready, else 503 with the same body."""
+        states = tuple(self._served())
+        now = momentary(states)
+        if now["status"] != "ok":
+            # llama-server's clients look for an error object while the model loads.
+            now["error"] = {"message": _trouble(states), "type": "unavailable_error", "code": 503}
+        body = json.dumps(now, separators=(",", ":")).encode()[:-1] + b"," + self._lasting(states)[1:]
+        return Whole(body) if now["status"] == "ok" else Whole(body, status=503, headers=RETRY)
+
+    async def ping(self, call: Call) -> Answer:
+        """A sign of life: 200 when every model is ready, else 503 with the same body."""
+        states = tuple(self._served())
+        default, status = default_chat(states), readiness(states)
+        body = {
+            "status": status,
+            "model": default.model.id if default else None,
+            "in_flight": sum(state.report.running for state in states),
+            "queue_cap": self._facts.queue_max,
+        }
+        return Whole(body) if status == "ok" else Whole(body, status=503, headers=RETRY)
+
+    async def version(self, call: Call) -> Answer:
+        """The releases of this server, of the document it serves and of the default model's engine."""
+        default = default_chat(tuple(self._served()))
+        engine = engine_build(default) if default else None
+        return Whole({"version": self._facts.version, "engine": engine, "spec": self._facts.spec})
+
+    async def props(self, call: Call) -> Answer:
+        """The default chat model in llama-server's terms. Raises NotImplementedHere without one."""
+        default = default_chat(tuple(self._served()))
+        if default is None:
+            raise NotImplementedHere("No chat model is configured here, and /props describes one.")
+        return Whole(_props(default, self._facts))
+
+    async def metrics(self, call: Call) -> Answer:
+        """The counters and gauges in Prometheus's text format."""
+        return Whole(self._metrics(), media_type=METRICS_MEDIA_TYPE)
+
+    def _lasting(self, states: tuple[ModelState, ...]) -> bytes:
+        """The lasting part of /health as bytes, written again only when a model was loaded or lost."""
+        key = [(state.model, state.report.status, state.vocabulary, state.chat_template) for state in states]
+        if self._written[0] != key:
+            self._written = (key, json.dumps(lasting(states, self._facts), separators=(",", ":")).encode())
+        return self._written[1]
+
+
+def _trouble(states: Sequence[ModelState]) -> str:
+    """Which models do not answer, and why."""
+    return "; ".join(
+        f"{state.model.id}: {state.report.fault or state.report.status}"
+        for state in states
+        if state.report.status != "ready"
+    )
+
+
+def _props(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
+    vocabulary, report = state.vocabulary, state.report
+    defaults = sampling_defaults(state, facts)
+    budget = -1 if facts.default_tokens is None else facts.default_tokens
+    meta = report.details.get("meta", {})
+    return {
+        "default_generation_settings": {
+            "params": {"seed": -1, **defaults, "n_predict": budget, "max_tokens": budget, "stream": False},
+            "n_ctx": report.context_tokens,
+        },
+        "total_slots": report.slots,
+        "model_alias": state.model.id,
+        "model_path": state.root,
+        "model_ftype": str(meta.get("ftype", "")),
+        "modalities": {"vision": False, "audio": False, "video": False},
+        "chat_template": state.template or "",
+        "chat_template_caps": {},
+        "bos_token": vocabulary.bos_text if vocabulary else "",
+        "eos_token": vocabulary.eos_text if vocabulary else "",
+        "build_info": f"troth {facts.version}, {engine_build(state)}",
+        "endpoint_slots": False,
+        "endpoint_props": False,
+        "endpoint_metrics": True,
+        "is_sleeping": False,
+    }

@@ -1,0 +1,91 @@
+"""The outermost step: every request gets an id, is timed, counted, and leaves one line in the log."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from troth.domain import Account
+from troth.edge.exchange import SCOPE_KEY, Exchange
+from troth.watch.log import REQUEST_ID
+from troth.watch.metrics import Metrics
+
+access = logging.getLogger("troth.access")
+
+REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
+STARTS = ("http.response.start", "websocket.http.response.start")
+CLIENT_GONE = 499
+
+
+class Observing:
+    """ASGI middleware; its `Exchange` in the scope is what every later step writes to."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, quiet: frozenset[str]) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._quiet = quiet  # operations that are neither counted nor logged above debug
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The request has been answered and accounted for."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        exchange = Exchange(Account(request_id=request_id))
+        scope[SCOPE_KEY] = exchange
+        scope.setdefault("extensions", {})
+        header = (b"x-request-id", request_id.encode())
+        token = REQUEST_ID.set(request_id)
+        started = time.perf_counter()
+
+        async def observed(message: Message) -> None:
+            if message["type"] in STARTS:
+                exchange.status = message["status"]
+                message["headers"] = [*message.get("headers", ()), header]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, observed)
+        finally:
+            self._close(exchange, time.perf_counter() - started)
+            REQUEST_ID.reset(token)
+
+    def _close(self, exchange: Exchange, seconds: float) -> None:
+        account = exchange.account
+        gone = exchange.gone or exchange.status == CLIENT_GONE
+        status = CLIENT_GONE if gone else exchange.status
+        quiet = exchange.operation in self._quiet
+        if gone:
+            self._metrics.observe_disconnect()
+        if not quiet:
+            self._metrics.observe_response(operation=exchange.operation, status=status)
+        access.log(
+            logging.DEBUG if quiet else logging.INFO,
+            "id=%s operation=%s status=%d model=%s prompt_tokens=%d cached_tokens=%d answer_tokens=%d "
+            "finish=%s code=%s queue_seconds=%.3f total_seconds=%.4f",
+            account.request_id,
+            exchange.operation,
+            status,
+            account.model or "-",
+            account.prompt_tokens,
+            account.cached_tokens,
+            account.answer_tokens,
+            account.finish or "-",
+            exchange.code or "-",
+            account.queue_seconds,
+            seconds,
+        )
+
+
+def _request_id(scope: Scope) -> str:
+    """The client's own X-Request-Id when it is short and plain, else a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            sent: str = value.decode("latin-1")
+            if REQUEST_ID_FORM.fullmatch(sent):
+                return sent
+    return secrets.token_hex(12)

@@ -1,0 +1,160 @@
+"""The seams between Troth and whatever computes: one protocol per capability.
+
+An engine is created by `registry.py` from its own typed options, started once, and asked through the
+protocol of its capability. `honours` is its side of the promise: a field of the document that is not
+in it becomes guarded for every request routed to this engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from troth.domain import Job, Sampling, Ticket, TokenIds, TokenLogprob
+
+EngineStatus = Literal["loading", "ready", "failed", "stopped"]
+LoadProgress = Callable[[float], None]  # 0.0 … 1.0; called on the engine's thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineReport:
+    """A snapshot of an engine for /health, /props and /metrics. Taking it never waits for the engine."""
+
+    status: EngineStatus
+    load_progress: float = 0.0
+    fault: str | None = None
+    slots: int = 0
+    context_tokens: int = 0  # of one sequence
+    running: int = 0  # sequences that occupy a slot
+    queued: int = 0  # requests that wait
+    longest_wait_seconds: float = 0.0  # of the oldest queued request; 0 when none
+    busy_seconds: float = 0.0  # since the engine was last idle; 0 when idle
+    details: Mapping[str, Any] = field(default_factory=dict)  # the engine's own facts, JSON-ready
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """What every engine can do, whatever it computes."""
+
+    honours: frozenset[str]
+
+    async def start(self, progress: LoadProgress) -> None:
+        """The model is loaded and the engine answers. Raises EngineFault with words for the operator."""
+
+    async def stop(self) -> None:
+        """Everything running is cancelled and all memory is given back. Safe to call twice."""
+
+    def report(self) -> EngineReport:
+        """The engine's state now, without waiting for it."""
+
+
+class Vocabulary(Protocol):
+    """How one model writes text as tokens. Every method may be called from any thread."""
+
+    size: int
+    adds_bos: bool
+    bos_text: str
+    eos_text: str
+    end_ids: frozenset[int]  # every token id that ends a reply
+    control_texts: tuple[str, ...]  # texts that parse as control tokens
+    chat_template: str | None  # the model's own Jinja source
+
+    def tokenize(self, text: str, *, special: bool, bos: bool) -> TokenIds:
+        """Token ids of `text`; `special` reads control tokens as tokens, `bos` prepends the model's BOS."""
+
+    def piece(self, token_id: int) -> bytes:
+        """The bytes of one token, control tokens written out; possibly half a character."""
+
+    def spoken(self, token_id: int) -> bytes:
+        """The bytes that the token adds to an answer: none for a control token."""
+
+
+@runtime_checkable
+class Generates(Engine, Protocol):
+    """An engine that continues token sequences."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The loaded model's vocabulary. Raises Unavailable while the model loads."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Tokens of one sequence, prompt and answer together. Raises Unavailable while loading."""
+
+    def submit(self, job: Job) -> Ticket:
+        """The job is in the line. Raises QueueFull, or Unavailable while loading. Called on the event loop."""
+
+
+# ---- what a scheduler drives ------------------------------------------------------------------
+
+
+class DecodeFault(Exception):
+    """The decoder could not compute the batch; what it holds of the sequences in it is unknown."""
+
+
+class DecodeInterrupted(Exception):
+    """`interrupt` cut the computation short; every sequence is as it was before the batch."""
+
+
+class Sampler(Protocol):
+    """How one sequence picks its tokens: state that belongs to a decoder. Freed by `close`."""
+
+    def close(self) -> None:
+        """The memory is given back. Safe to call twice."""
+
+
+class Decoder(Protocol):
+    """One model with memory for `slots` sequences. One thread calls it; only `interrupt` is for others.
+
+    A batch is built with `begin` and `add`, computed with `decode`, and read with `pick` and `logprobs`
+    until the next `begin`.
+    """
+
+    slots: int
+    context_tokens: int  # of one sequence
+    batch_tokens: int  # the most that one batch holds
+    vocabulary: Vocabulary
+
+    def begin(self) -> None:
+        """The batch is empty."""
+
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, wants_logits: bool) -> int:
+        """`tokens` follow at `position` of the slot's sequence. Returns the row to pick from, or -1."""
+
+    def decode(self) -> None:
+        """The batch is computed. Raises DecodeFault or DecodeInterrupted."""
+
+    def interrupt(self) -> None:
+        """A running `decode` ends soon with DecodeInterrupted. Called from any thread."""
+
+    def sampler(self, sampling: Sampling, *, seed: int, prompt: TokenIds, bias: Mapping[int, float]) -> Sampler:
+        """A fresh sampler that has seen the prompt."""
+
+    def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
+        """One token id for each (sampler, row); each sampler has taken note of its token."""
+
+    def logprobs(self, row: int, token_id: int, alternatives: int) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """The raw-logit log probability of `token_id`, and the most likely tokens, best first."""
+
+    def forget(self, slot: int, position: int) -> None:
+        """The slot's sequence ends before `position`; 0 empties the slot."""
+
+    def copy(self, source: int, target: int, tokens: int) -> None:
+        """The empty slot `target` holds the first `tokens` tokens of `source`."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """The model's facts, JSON-ready: names, sizes, settings in force."""
+
+    def close(self) -> None:
+        """All memory is given back."""
+
+
+@runtime_checkable
+class Decodes(Protocol):
+    """An engine that loads a decoder; a lane of the scheduler makes it a `Generates`."""
+
+    honours: frozenset[str]
+
+    def load(self, progress: LoadProgress) -> Decoder:
+        """The model is in memory. Blocks; runs on the lane's thread. Raises EngineFault in words."""

@@ -1,0 +1,69 @@
+"""One `llama_batch` whose arrays are numpy's: filled by slices, 100 times faster than field by field."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from troth.domain import TokenIds
+from troth.engines.llama_cpp.library import Library
+
+
+class Batch:
+    """Tokens of many sequences for one `llama_decode`; holds at most `capacity` tokens."""
+
+    def __init__(self, library: Library, capacity: int) -> None:
+        self.capacity = capacity
+        self.length = 0
+        self.outputs: list[int] = []  # batch index of every output row
+        self.starts: dict[int, int] = {}  # the position of each slot's first token in this batch
+        self._tokens = np.zeros(capacity, np.int32)
+        self._positions = np.zeros(capacity, np.int32)
+        self._sequences = np.zeros(capacity, np.int32)
+        self._counts = np.ones(capacity, np.int32)
+        self._wants = np.zeros(capacity, np.int8)
+        # llama.cpp wants a pointer to a list of sequence ids for each token: each points at one number.
+        self._addresses = (self._sequences.ctypes.data + 4 * np.arange(capacity, dtype=np.uint64)).astype(np.uint64)
+        self._struct = library.api.llama_batch()
+        self._struct.token = _pointer(self._tokens, ctypes.c_int32)
+        self._struct.embd = None
+        self._struct.pos = _pointer(self._positions, ctypes.c_int32)
+        self._struct.n_seq_id = _pointer(self._counts, ctypes.c_int32)
+        self._struct.seq_id = _pointer(self._addresses, ctypes.POINTER(ctypes.c_int32))
+        self._struct.logits = _pointer(self._wants, ctypes.c_int8)
+
+    def clear(self) -> None:
+        """The batch is empty."""
+        self.length = 0
+        self.outputs.clear()
+        self.starts.clear()
+
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, wants_logits: bool) -> int:
+        """The tokens are in the batch. Returns the output row of the last one, or -1 without logits."""
+        start, end = self.length, self.length + len(tokens)
+        assert end <= self.capacity
+        self._tokens[start:end] = tokens
+        self._positions[start:end] = np.arange(position, position + len(tokens), dtype=np.int32)
+        self._sequences[start:end] = slot
+        self._wants[start:end] = 0
+        self.length = end
+        self.starts[slot] = position
+        if not wants_logits:
+            return -1
+        self._wants[end - 1] = 1
+        self.outputs.append(end - 1)
+        return len(self.outputs) - 1
+
+    @property
+    def struct(self) -> Any:
+        """The batch as `llama_decode` takes it."""
+        self._struct.n_tokens = self.length
+        return self._struct
+
+
+def _pointer(array: npt.NDArray[Any], kind: Any) -> Any:
+    return ctypes.cast(array.ctypes.data, ctypes.POINTER(kind))

@@ -1,0 +1,205 @@
+"""The decoder of the llama_cpp engine: one model, one context, `slots` sequences."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from troth.domain import Sampling, TokenIds, TokenLogprob
+from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, Vocabulary
+from troth.engines.llama_cpp.batch import Batch
+from troth.engines.llama_cpp.facts import describe_model
+from troth.engines.llama_cpp.library import library
+from troth.engines.llama_cpp.options import LlamaCppOptions
+from troth.engines.llama_cpp.sampling import Chain, Greedy, build_chain, is_greedy
+from troth.engines.llama_cpp.vocabulary import LlamaVocabulary
+from troth.errors import EngineFault
+
+CONTEXT_TOKENS_DEFAULT_MAX = 8192
+CACHE_TYPES = {"f32": 0, "f16": 1, "q8_0": 8, "bf16": 30}  # ggml_type
+RC_OK, RC_NO_ROOM, RC_ABORTED = 0, 1, 2  # llama_decode
+
+
+class LlamaDecoder:
+    """See `Decoder` in `engines/base.py`. Each slot has a memory of its own (`kv_unified=False`)."""
+
+    def __init__(self, path: Path, options: LlamaCppOptions, progress: LoadProgress) -> None:
+        self._library = library()
+        self._api = self._library.api
+        self._library.errors.clear()
+        self._model = self._load_model(path, options, progress)
+        trained: int = self._api.llama_model_n_ctx_train(self._model)
+        self.context_tokens = options.context_tokens or min(trained, CONTEXT_TOKENS_DEFAULT_MAX)
+        self.slots = options.slots
+        self.batch_tokens = options.batch_tokens
+        self.vocabulary: Vocabulary = LlamaVocabulary(self._library, self._model)
+        self._abort_flag = (ctypes.c_char * 2)()
+        self._context = self._make_context(options)
+        self._memory = ctypes.c_void_p(self._api.llama_get_memory(self._context))
+        self._context_pointer = ctypes.c_void_p(self._context)
+        self._vocab = self._api.llama_model_get_vocab(self._model)
+        self._batch = Batch(self._library, self.batch_tokens)
+        self._rows: npt.NDArray[np.float32] = np.empty((0, self.vocabulary.size), np.float32)
+        self._facts = describe_model(self._library, self._model, path, options)
+
+    # ---- loading --------------------------------------------------------------------------------
+
+    def _load_model(self, path: Path, options: LlamaCppOptions, progress: LoadProgress) -> Any:
+        api = self._api
+        params = api.llama_model_default_params()
+        params.n_gpu_layers = options.gpu_layers
+        params.load_mode = (api.LLAMA_LOAD_MODE_MMAP if options.mmap else api.LLAMA_LOAD_MODE_NONE) | (
+            api.LLAMA_LOAD_MODE_MLOCK if options.mlock else 0
+        )
+
+        def report(fraction: float, _: Any) -> bool:
+            progress(fraction)
+            return True
+
+        params.progress_callback = api.llama_progress_callback(report)
+        model = api.llama_model_load_from_file(str(path).encode(), params)
+        if not model:
+            raise EngineFault(f"{path}: llama.cpp could not load the model: {self._library.last_error()}")
+        return model
+
+    def _make_context(self, options: LlamaCppOptions) -> Any:
+        api = self._api
+        params = api.llama_context_default_params()
+        threads = options.threads or len(os.sched_getaffinity(0))
+        params.n_ctx = self.context_tokens * self.slots
+        params.n_batch = params.n_ubatch = self.batch_tokens
+        params.n_seq_max = self.slots
+        params.n_threads = params.n_threads_batch = threads
+        params.flash_attn_type = 1 if options.flash_attention else 0
+        params.type_k = CACHE_TYPES[options.cache_type_k]
+        params.type_v = CACHE_TYPES[options.cache_type_v]
+        params.kv_unified = False
+        params.swa_full = True
+        params.no_perf = True
+        # The flag is read hundreds of times a step. A Python callback would take the interpreter lock each
+        # time; the length of a C string, 0 or 1, does not.
+        strlen = ctypes.CDLL(None).strlen
+        self._abort_callback = ctypes.cast(strlen, api.ggml_abort_callback)
+        params.abort_callback = self._abort_callback
+        params.abort_callback_data = ctypes.cast(self._abort_flag, ctypes.c_void_p)
+        context = api.llama_init_from_model(self._model, params)
+        if not context:
+            api.llama_model_free(self._model)
+            raise EngineFault(
+                f"llama.cpp could not make a context of {self.slots} x {self.context_tokens} tokens: "
+                f"{self._library.last_error() or 'probably out of memory'}"
+            )
+        return context
+
+    # ---- batches --------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The batch is empty."""
+        self._batch.clear()
+
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, wants_logits: bool) -> int:
+        """`tokens` follow at `position` of the slot's sequence. Returns the row to pick from, or -1."""
+        return self._batch.add(slot, tokens, position, wants_logits=wants_logits)
+
+    def decode(self) -> None:
+        """The batch is computed. Raises DecodeFault or DecodeInterrupted; memory is then as before."""
+        self._abort_flag[0] = b"\0"
+        code: int = self._api.llama_decode(self._context, self._batch.struct)
+        if code == RC_OK:
+            self._rows = self._view_rows(len(self._batch.outputs))
+            return
+        for slot, position in self._batch.starts.items():
+            if not self._cut(slot, position):
+                raise DecodeFault(f"llama_decode returned {code} and this model's memory cannot be cut back")
+        if code == RC_ABORTED:
+            raise DecodeInterrupted
+        words = "no room in the cache" if code == RC_NO_ROOM else self._library.last_error()
+        raise DecodeFault(f"llama_decode returned {code}: {words}")
+
+    def interrupt(self) -> None:
+        """A running `decode` ends within some milliseconds. Called from any thread."""
+        self._abort_flag[0] = b"\1"
+
+    def _view_rows(self, count: int) -> npt.NDArray[np.float32]:
+        """The logits of this batch, [rows, vocabulary]: a view of llama.cpp's memory, good until the next decode."""
+        if count == 0:
+            return self._rows[:0]
+        address: int = self._library.get_logits(self._context_pointer)
+        values = (ctypes.c_float * (count * self.vocabulary.size)).from_address(address)
+        return np.frombuffer(memoryview(values), dtype=np.float32).reshape(count, self.vocabulary.size)
+
+    # ---- picking --------------------------------------------------------------------------------
+
+    def sampler(self, sampling: Sampling, *, seed: int, prompt: TokenIds, bias: Mapping[int, float]) -> Sampler:
+        """A fresh sampler that has seen the prompt."""
+        if is_greedy(sampling, bias):
+            return Greedy()
+        return build_chain(
+            self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=self.vocabulary.size
+        )
+
+    def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
+        """One token id for each (sampler, row); each sampler has taken note of its token."""
+        tokens: list[int] = []
+        for sampler, row in picks:
+            if isinstance(sampler, Chain):
+                index = self._batch.outputs[row]
+                tokens.append(self._api.llama_sampler_sample(sampler.pointer, self._context, index))
+            else:
+                tokens.append(int(self._rows[row].argmax()))
+        return tokens
+
+    def logprobs(self, row: int, token_id: int, alternatives: int) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """The raw-logit log probability of `token_id`, and the most likely tokens, best first."""
+        logits = self._rows[row]
+        top = float(logits.max())
+        total = top + float(np.log(np.exp(logits - top, dtype=np.float64).sum()))
+
+        def entry(token: int) -> TokenLogprob:
+            return TokenLogprob(token, self.vocabulary.piece(token), float(logits[token]) - total)
+
+        chosen = entry(token_id)
+        if alternatives == 0:
+            return chosen, ()
+        near = np.flatnonzero(logits > top - 16.0)  # few tokens are this close: sorting them all is cheap
+        if len(near) < alternatives:
+            near = np.argpartition(logits, -alternatives)[-alternatives:]
+        best = near[np.argsort(-logits[near], kind="stable")][:alternatives]
+        return chosen, tuple(entry(int(token)) for token in best)
+
+    # ---- memory ---------------------------------------------------------------------------------
+
+    def forget(self, slot: int, position: int) -> None:
+        """The slot's sequence ends before `position`; 0 empties the slot."""
+        is_cut = self._cut(slot, position)
+        assert is_cut or position > 0, "llama.cpp can always empty a sequence"
+        if not is_cut:
+            raise DecodeFault("this model's memory cannot be cut back")
+
+    def copy(self, source: int, target: int, tokens: int) -> None:
+        """The empty slot `target` holds the first `tokens` tokens of `source`."""
+        # Between memories of their own, only whole sequences can be copied: a part aborts the process.
+        self._library.memory_seq_cp(self._memory, source, target, -1, -1)
+        self.forget(target, tokens)
+
+    def _cut(self, slot: int, position: int) -> bool:
+        is_cut: bool = self._library.memory_seq_rm(self._memory, slot, position if position > 0 else -1, -1)
+        return is_cut
+
+    # ---- facts ----------------------------------------------------------------------------------
+
+    def describe(self) -> Mapping[str, Any]:
+        """The model's facts, JSON-ready: names, sizes, settings in force."""
+        return self._facts
+
+    def close(self) -> None:
+        """The context and the model are freed."""
+        self._rows = np.empty((0, 0), np.float32)
+        self._api.llama_free(self._context)
+        self._api.llama_model_free(self._model)

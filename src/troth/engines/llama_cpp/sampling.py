@@ -1,0 +1,170 @@
+"""How a sequence picks its next token: llama.cpp's samplers, in the order that the request asks for.
+
+Order and defaults are llama-server's (common/sampling): the logit bias first, then the chain, then the
+draw. Samplers that would change nothing are left out, which llama.cpp does as well. A sequence that only
+ever takes the most likely token needs no chain at all: its row is searched by numpy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from troth.domain import Sampling, TokenIds
+from troth.engines.llama_cpp.library import Library
+
+MIROSTAT_CANDIDATES = 100  # llama-server's m
+
+
+class Greedy:
+    """Takes the most likely token; holds nothing."""
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+class Chain:
+    """A chain of llama.cpp's samplers that belongs to one sequence."""
+
+    def __init__(self, library: Library) -> None:
+        self._api = library.api
+        self.pointer = self._api.llama_sampler_chain_init(self._api.llama_sampler_chain_default_params())
+
+    def add(self, sampler: Any) -> None:
+        """The sampler works last in the chain, and is freed with it."""
+        assert sampler, "llama.cpp refused a sampler"
+        self._api.llama_sampler_chain_add(self.pointer, sampler)
+
+    def close(self) -> None:
+        """The chain's memory is given back. Safe to call twice."""
+        if self.pointer is not None:
+            self._api.llama_sampler_free(self.pointer)
+            self.pointer = None
+
+
+def is_greedy(sampling: Sampling, bias: Mapping[int, float]) -> bool:
+    """True when the answer is the most likely token of the raw logits, step after step."""
+    return (
+        sampling.temperature <= 0
+        and sampling.dynatemp_range <= 0
+        and "temperature" in sampling.samplers
+        and sampling.mirostat == 0
+        and not bias
+        and not _penalises(sampling)
+        and not ("dry" in sampling.samplers and sampling.dry_multiplier != 0)
+        and not ("xtc" in sampling.samplers and sampling.xtc_probability > 0)
+    )
+
+
+def build_chain(
+    library: Library,
+    vocab: Any,
+    sampling: Sampling,
+    *,
+    seed: int,
+    prompt: TokenIds,
+    bias: Mapping[int, float],
+    size: int,
+) -> Chain:
+    """A chain that has seen the prompt. `vocab` is llama.cpp's handle, `size` its number of tokens."""
+    chain, api = Chain(library), library.api
+    if bias:
+        chain.add(api.llama_sampler_init_logit_bias(size, len(bias), _bias_array(api, bias)))
+    if sampling.mirostat:
+        chain.add(_temperature(api, sampling))
+        if sampling.mirostat == 1:
+            chain.add(
+                api.llama_sampler_init_mirostat(
+                    size, seed, sampling.mirostat_tau, sampling.mirostat_eta, MIROSTAT_CANDIDATES
+                )
+            )
+        else:
+            chain.add(api.llama_sampler_init_mirostat_v2(seed, sampling.mirostat_tau, sampling.mirostat_eta))
+        return chain
+    for sampler in _samplers(api, vocab, sampling, seed, size):
+        chain.add(sampler)
+    chain.add(api.llama_sampler_init_dist(seed))
+    for token in _remembered(sampling, prompt):
+        library.sampler_accept(chain.pointer, token)
+    return chain
+
+
+def _samplers(api: Any, vocab: Any, sampling: Sampling, seed: int, size: int) -> Iterator[Any]:
+    """The samplers that change something, in the order asked for."""
+    keep = sampling.min_keep
+    makers: dict[str, tuple[bool, Callable[[], Any]]] = {
+        "penalties": (_penalises(sampling), lambda: _penalties(api, sampling, size)),
+        "dry": (sampling.dry_multiplier != 0, lambda: _dry(api, vocab, sampling)),
+        "top_n_sigma": (sampling.top_n_sigma > 0, lambda: api.llama_sampler_init_top_n_sigma(sampling.top_n_sigma)),
+        "top_k": (sampling.top_k > 0, lambda: api.llama_sampler_init_top_k(max(sampling.top_k, keep))),
+        "typ_p": (sampling.typical_p < 1, lambda: api.llama_sampler_init_typical(sampling.typical_p, keep)),
+        "top_p": (sampling.top_p < 1, lambda: api.llama_sampler_init_top_p(sampling.top_p, keep)),
+        "min_p": (sampling.min_p > 0, lambda: api.llama_sampler_init_min_p(sampling.min_p, keep)),
+        "xtc": (
+            sampling.xtc_probability > 0,
+            lambda: api.llama_sampler_init_xtc(sampling.xtc_probability, sampling.xtc_threshold, keep, seed),
+        ),
+        "temperature": (True, lambda: _temperature(api, sampling)),
+    }
+    for name in sampling.samplers:
+        is_needed, make = makers[name]
+        if is_needed:
+            yield make()
+
+
+def _temperature(api: Any, sampling: Sampling) -> Any:
+    return api.llama_sampler_init_temp_ext(sampling.temperature, sampling.dynatemp_range, sampling.dynatemp_exponent)
+
+
+def _penalises(sampling: Sampling) -> bool:
+    return (
+        "penalties" in sampling.samplers
+        and sampling.repeat_last_n != 0
+        and (sampling.repeat_penalty != 1 or sampling.presence_penalty != 0 or sampling.frequency_penalty != 0)
+    )
+
+
+def _penalties(api: Any, sampling: Sampling, size: int) -> Any:
+    return api.llama_sampler_init_penalties(
+        size,
+        sampling.repeat_last_n,
+        sampling.repeat_penalty,
+        sampling.frequency_penalty,
+        sampling.presence_penalty,
+    )
+
+
+def _dry(api: Any, vocab: Any, sampling: Sampling) -> Any:
+    breakers = [text.encode("utf-8", "replace") for text in sampling.dry_sequence_breakers]
+    array = (ctypes.c_char_p * len(breakers))(*breakers)
+    return api.llama_sampler_init_dry(
+        vocab,
+        sampling.dry_multiplier,
+        sampling.dry_base,
+        sampling.dry_allowed_length,
+        sampling.dry_penalty_last_n,
+        array,
+        len(breakers),
+    )
+
+
+def _bias_array(api: Any, bias: Mapping[int, float]) -> Any:
+    array = (api.llama_logit_bias * len(bias))()
+    for entry, (token, value) in zip(array, bias.items(), strict=True):
+        entry.token, entry.bias = token, value
+    return array
+
+
+def _remembered(sampling: Sampling, prompt: TokenIds) -> list[int]:
+    """The prompt tokens that a penalty looks back at: llama-server's penalties cover the prompt too."""
+    spans = []
+    if _penalises(sampling):
+        spans.append(sampling.repeat_last_n)
+    if "dry" in sampling.samplers and sampling.dry_multiplier != 0:
+        spans.append(sampling.dry_penalty_last_n)
+    if not spans:
+        return []
+    longest = len(prompt) if min(spans) < 0 else max(spans)
+    tokens: list[int] = prompt[-longest:].tolist() if longest else []
+    return tokens

@@ -1,0 +1,82 @@
+"""How a GGUF model writes text as tokens: the `Vocabulary` of the llama_cpp engine."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from troth.domain import TokenIds
+from troth.engines.llama_cpp.library import Library
+
+INT32_POINTER = ctypes.POINTER(ctypes.c_int32)
+PIECE_BYTES = 64  # longer pieces are read a second time with their real size
+
+
+class LlamaVocabulary:
+    """The vocabulary of a loaded model. Safe from any thread: llama.cpp only reads it."""
+
+    def __init__(self, library: Library, model: Any) -> None:
+        api = library.api
+        self._library = library
+        self._vocab = api.llama_model_get_vocab(model)
+        self.size: int = api.llama_vocab_n_tokens(self._vocab)
+        self._pieces: list[bytes | None] = [None] * self.size
+        self.adds_bos: bool = api.llama_vocab_get_add_bos(self._vocab)
+        self.bos_text = self._text_of(api.llama_vocab_bos(self._vocab))
+        self.eos_text = self._text_of(api.llama_vocab_eos(self._vocab))
+        control = api.LLAMA_TOKEN_ATTR_CONTROL | api.LLAMA_TOKEN_ATTR_UNKNOWN
+        vocab = ctypes.c_void_p(self._vocab)
+        self.end_ids = frozenset(token for token in range(self.size) if library.vocab_is_eog(vocab, token))
+        self._control_ids = frozenset(
+            token for token in range(self.size) if library.vocab_get_attr(vocab, token) & control
+        )
+        self.control_texts = tuple(
+            sorted({text for token in self._control_ids if (text := self.piece(token).decode("utf-8", "replace"))})
+        )
+        template = api.llama_model_chat_template(model, None)
+        self.chat_template: str | None = template.decode("utf-8", "replace") if template else None
+
+    def tokenize(self, text: str, *, special: bool, bos: bool) -> TokenIds:
+        """Token ids of `text`; `special` reads control tokens as tokens, `bos` prepends the model's BOS."""
+        data = text.encode("utf-8", "replace")
+        buffer = np.empty(len(data) + 8, dtype=np.int32)
+        for _ in range(2):
+            written: int = self._library.api.llama_tokenize(
+                self._vocab,
+                data,
+                len(data),
+                buffer.ctypes.data_as(INT32_POINTER),
+                len(buffer),
+                bos,
+                special,
+            )
+            if written >= 0:
+                return buffer[:written].copy()
+            buffer = np.empty(-written, dtype=np.int32)
+        raise AssertionError("llama_tokenize asked twice for more room")
+
+    def piece(self, token_id: int) -> bytes:
+        """The bytes of one token, control tokens written out; possibly half a character."""
+        known = self._pieces[token_id]
+        if known is None:
+            known = self._pieces[token_id] = self._read_piece(token_id)
+        return known
+
+    def spoken(self, token_id: int) -> bytes:
+        """The bytes that the token adds to an answer: none for a control token."""
+        return b"" if token_id in self._control_ids else self.piece(token_id)
+
+    def _read_piece(self, token_id: int) -> bytes:
+        vocab = ctypes.c_void_p(self._vocab)
+        buffer = ctypes.create_string_buffer(PIECE_BYTES)
+        length: int = self._library.token_to_piece(vocab, token_id, buffer, PIECE_BYTES, 0, True)
+        if length < 0:
+            buffer = ctypes.create_string_buffer(-length)
+            length = self._library.token_to_piece(vocab, token_id, buffer, -length, 0, True)
+        return buffer.raw[:length]
+
+    def _text_of(self, token_id: int) -> str:
+        """The text of a token that the model may not have."""
+        return self.piece(token_id).decode("utf-8", "replace") if 0 <= token_id < self.size else ""

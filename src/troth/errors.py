@@ -1,0 +1,175 @@
+"""The refusals: everything a room may raise at the person who asked.
+
+    Refusal                       status  type                    code
+    ├── BadRequest                400     invalid_request_error   invalid_value …
+    │   ├── Unsupported           400                             unsupported_value (a guarded field)
+    │   └── OverContext           400                             context_length_exceeded
+    ├── Unauthorized              401     authentication_error    invalid_api_key
+    ├── NotFound                  404     not_found_error         not_found, model_not_found
+    ├── MethodNotAllowed          405     invalid_request_error   method_not_allowed
+    ├── BodyTooLarge              413     invalid_request_error   body_too_large
+    ├── UnsupportedMedia          415     invalid_request_error   unsupported_media_type
+    ├── QueueFull                 429     rate_limit_error        queue_full         Retry-After
+    ├── ClientGone                499     (log and metric only: nobody is there to read it)
+    ├── EngineFault               500     server_error            engine_error
+    ├── NotImplementedHere        501     not_supported_error     not_supported
+    └── Unavailable               503     unavailable_error       model_loading …    Retry-After
+        └── QueueTimeout          503                             queue_timeout
+
+A refusal is the caller's to read: what was wrong, which field, what would be accepted. An assertion
+is ours. Only the edge turns a refusal into a status and a body, in the dialect of the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class Refusal(Exception):
+    """A request that gets no answer, with the reason in words for whoever sent it."""
+
+    status: ClassVar[int] = 500
+    type: ClassVar[str] = "server_error"
+    code: str = "internal_error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        self.code = code or type(self).code
+        self.details = dict(details or {})
+        self.headers = dict(headers or {})
+
+
+class BadRequest(Refusal):
+    """The request says something that cannot be served as said."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "invalid_value"
+
+
+class Unsupported(BadRequest):
+    """A known field was set to something other than the value that asks for nothing."""
+
+    code = "unsupported_value"
+
+
+class OverContext(BadRequest):
+    """The prompt alone fills the context, so no token could be generated."""
+
+    code = "context_length_exceeded"
+
+    def __init__(self, prompt_tokens: int, context_tokens: int) -> None:
+        surplus = prompt_tokens - context_tokens + 1
+        super().__init__(
+            f"prompt is too long: {prompt_tokens} tokens > {context_tokens - 1} maximum. The context holds "
+            f"{context_tokens} tokens and the answer needs at least one: shorten the prompt by {surplus} tokens.",
+            param="messages",
+            details={"n_prompt_tokens": prompt_tokens, "n_ctx": context_tokens, "n_surplus_tokens": surplus},
+        )
+
+
+class Unauthorized(Refusal):
+    """A key is configured and the request carried none that matches."""
+
+    status = 401
+    type = "authentication_error"
+    code = "invalid_api_key"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+
+
+class NotFound(Refusal):
+    """No such path, model or thing."""
+
+    status = 404
+    type = "not_found_error"
+    code = "not_found"
+
+
+class MethodNotAllowed(Refusal):
+    """The path exists, with other methods; they are in the Allow header."""
+
+    status = 405
+    type = "invalid_request_error"
+    code = "method_not_allowed"
+
+
+class BodyTooLarge(Refusal):
+    """The body is larger than `server.body_bytes_max`; the rest of it was not read."""
+
+    status = 413
+    type = "invalid_request_error"
+    code = "body_too_large"
+
+
+class UnsupportedMedia(Refusal):
+    """The body is in a form that this route does not read."""
+
+    status = 415
+    type = "invalid_request_error"
+    code = "unsupported_media_type"
+
+
+class QueueFull(Refusal):
+    """The line of the engine is full; nothing was queued."""
+
+    status = 429
+    type = "rate_limit_error"
+    code = "queue_full"
+
+    def __init__(self, waiting: int, retry_seconds: int) -> None:
+        super().__init__(
+            f"The queue is full: {waiting} requests are waiting. Try again in {retry_seconds} s.",
+            headers={"Retry-After": str(retry_seconds)},
+        )
+
+
+class ClientGone(Refusal):
+    """The client hung up; its work was cancelled."""
+
+    status = 499
+    type = "client_closed_request"
+    code = "client_closed_request"
+
+
+class EngineFault(Refusal):
+    """The engine failed while working on this request."""
+
+    code = "engine_error"
+
+
+class NotImplementedHere(Refusal):
+    """The server, or the model that was asked, lacks the capability."""
+
+    status = 501
+    type = "not_supported_error"
+    code = "not_supported"
+
+
+class Unavailable(Refusal):
+    """The server cannot answer now and says when to come back."""
+
+    status = 503
+    type = "unavailable_error"
+    code = "model_loading"
+
+    def __init__(self, message: str, *, retry_seconds: int, code: str | None = None) -> None:
+        super().__init__(message, code=code, headers={"Retry-After": str(retry_seconds)})
+
+
+class QueueTimeout(Unavailable):
+    """The request waited longer than `limits.queue_seconds_max` and was taken out of the line."""
+
+    code = "queue_timeout"

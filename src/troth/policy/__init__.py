@@ -1,0 +1,1 @@
+"""The policy room: will we, and with what numbers?"""

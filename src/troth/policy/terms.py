@@ -1,0 +1,45 @@
+"""What the operator decided, as policy sees it: names, budgets, defaults and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from troth.domain import Plan, ServedModel
+
+
+class FieldRule(Protocol):
+    """One row of a generated field table; policy reads only how to leave the field out."""
+
+    @property
+    def neutral(self) -> Mapping[str, Any] | None:
+        """The `x-contract` fragment of the values that ask for nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySettings:
+    """The knobs of this room; names are those of the config file, sections left out."""
+
+    unknown_model: Literal["serve_default", "refuse"] = "serve_default"
+    over_cap: Literal["clamp", "refuse"] = "clamp"
+    cap_tokens: int | None = None
+    default_tokens: int | None = None  # None: what the context leaves
+    sampling: Mapping[str, Any] = field(default_factory=dict)  # the server's defaults, names of `Sampling`
+    choices_max: int = 8
+    stop_strings_max: int = 64
+    stop_bytes_max: int = 4096  # UTF-8, all stop strings of a request together
+    logit_bias_max: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Everything that a step may look at besides the plan: read-only, made once at start."""
+
+    catalogue: tuple[ServedModel, ...]
+    settings: PolicySettings
+    rules: Mapping[str, FieldRule]  # by wire path, as in `Ask.given`
+    draw_seed: Callable[[], int]  # 0 … 2**32 - 2
+
+
+Step = Callable[[Plan, Terms], Plan]

@@ -1,0 +1,1 @@
+"""The prompt room: what does the model see?"""

@@ -1,0 +1,147 @@
+"""What does the model see? A Plan comes in, token ids and the room that is left to answer go out.
+
+Templates and tokenising take milliseconds per kilobyte, so they run on threads of this room, never on
+the event loop. What a conversation means and when it runs is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from troth.domain import Plan, Prompt, TokenIds
+from troth.engines.base import Vocabulary
+from troth.errors import BadRequest, NotImplementedHere, OverContext, QueueFull
+from troth.prompt.bias import by_token
+from troth.prompt.messages import SystemMessages, normal_form
+from troth.prompt.quotation import Quotation, each_text
+from troth.prompt.template import Template, TemplateLimits
+from troth.prompt.variables import client_variables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSettings:
+    """The knobs of this room; names are those of the config file, sections left out."""
+
+    system_messages: SystemMessages = "hoist"
+    prompt_threads: int = 1
+    queue_max: int = 64  # prompts that wait for a thread; one more gets 429
+    template: TemplateLimits = field(default_factory=TemplateLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What turns conversations into tokens for one loaded model."""
+
+    template: Template
+    quotation: Quotation
+    control_texts: tuple[str, ...]
+
+
+class Prompts:
+    """Renders plans into prompts on a bounded number of threads."""
+
+    def __init__(self, settings: PromptSettings, templates: Mapping[str, str] | None = None) -> None:
+        """`templates`: by model id, the operator's Jinja source that replaces the model's own."""
+        self._settings = settings
+        self._templates = dict(templates or {})
+        self._scripts: dict[str, Script] = {}
+        self._threads = ThreadPoolExecutor(settings.prompt_threads, thread_name_prefix="prompt")
+        self._pending = 0
+
+    async def render(self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int) -> Prompt:
+        """The prompt of the plan, with the answer's budget fitted into the context.
+
+        Raises: NotImplementedHere without a chat template, BadRequest in the words of the template or for
+        an empty prompt, OverContext when the prompt alone fills the context, QueueFull.
+        """
+        if self._pending >= self._settings.queue_max + self._settings.prompt_threads:
+            raise QueueFull(self._pending, retry_seconds=1)
+        self._pending += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, self._render, plan, vocabulary, context_tokens)
+        finally:
+            self._pending -= 1
+
+    def template(self, model_id: str, vocabulary: Vocabulary) -> Template:
+        """The compiled chat template of a model, its own or the operator's. Raises NotImplementedHere."""
+        return self._script(model_id, vocabulary).template
+
+    def close(self) -> None:
+        """No prompt is rendered any more; those that wait are dropped."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _render(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> Prompt:
+        script = self._script(plan.model.id, vocabulary)
+        bias = by_token(plan.ask.logit_bias, vocabulary)
+        text = self._text(plan, script, vocabulary)
+        tokens = tokenize(text, script.quotation, vocabulary)
+        if len(tokens) >= context_tokens:
+            raise OverContext(len(tokens), context_tokens)
+        fit = plan.budget.fit(len(tokens), context_tokens)
+        return Prompt(tokens, fit.answer_tokens, context_tokens, bias, fit.clamped_from)
+
+    def _text(self, plan: Plan, script: Script, vocabulary: Vocabulary) -> str:
+        """The rendered conversation, quoted. Rendered twice only when content might meet a half-written mark."""
+        messages = normal_form(plan.ask.turns, self._settings.system_messages)
+        kwargs = client_variables(plan.ask.template_kwargs, script.template)
+        quotation = script.quotation
+        meets = False
+
+        def rendered(change: Callable[[str], str]) -> str:
+            variables = {name: each_text(value, change, quotation.quote) for name, value in kwargs.items()}
+            variables |= {
+                "messages": [_changed(message, change) for message in messages],
+                "add_generation_prompt": plan.ask.add_generation_prompt,
+                "bos_token": vocabulary.bos_text,
+                "eos_token": vocabulary.eos_text,
+            }
+            return script.template.render(variables)
+
+        def quote(text: str) -> str:
+            nonlocal meets
+            meets = meets or quotation.may_complete(text)
+            return quotation.quote(text)
+
+        text = rendered(quote)
+        if not meets:
+            return text
+        enclosed = rendered(quotation.enclose)
+        return enclosed if quotation.control_count(enclosed) < quotation.control_count(text) else text
+
+    def _script(self, model_id: str, vocabulary: Vocabulary) -> Script:
+        """Compiled at first use and again only when the model behind the id has changed."""
+        source = self._templates.get(model_id) or vocabulary.chat_template
+        if not source:
+            raise NotImplementedHere(f"The model {model_id} has no chat template. Use /v1/completions instead.")
+        known = self._scripts.get(model_id)
+        if known and known.template.source == source and known.control_texts == vocabulary.control_texts:
+            return known
+        controls = vocabulary.control_texts
+        script = Script(Template(source, self._settings.template), Quotation(controls), controls)
+        self._scripts[model_id] = script
+        return script
+
+
+def tokenize(text: str, quotation: Quotation, vocabulary: Vocabulary) -> TokenIds:
+    """The token ids of a rendered, quoted text, with the model's BOS once if it wants one.
+
+    Raises: BadRequest when there is no text.
+    """
+    bos = vocabulary.adds_bos and not (vocabulary.bos_text and text.startswith(vocabulary.bos_text))
+    arrays: list[TokenIds] = []
+    for part, special in quotation.parts(text):
+        arrays.append(vocabulary.tokenize(part, special=special, bos=bos and not arrays))
+    if not arrays:
+        raise BadRequest("The conversation renders to an empty prompt.", param="messages")
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def _changed(message: dict[str, str], change: Callable[[str], str]) -> dict[str, str]:
+    """The message with the client's texts changed; the role is the server's own word."""
+    return {key: text if key == "role" else change(text) for key, text in message.items()}

@@ -1,0 +1,293 @@
+"""The lane: one line of requests before one engine, seen from the event loop.
+
+`submit` puts a job into the line and gives a ticket; the scheduler, on the lane's own thread, takes it
+from there. What crosses the threads: orders inwards through the scheduler's inbox, and once a step all
+deliveries outwards through one `call_soon_threadsafe`. The loop only waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from troth.domain import Event, Finished, Job
+from troth.engines.base import Decoder, Decodes, EngineReport, EngineStatus, LoadProgress, Vocabulary
+from troth.errors import EngineFault, QueueFull, QueueTimeout, Refusal, Unavailable
+from troth.scheduler.counters import Counters
+from troth.scheduler.request import Delivery, Request
+from troth.scheduler.scheduler import Pace, Scheduler
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 1
+LOADING_RETRY_SECONDS = 2
+# Short calls into the engine's library drop the interpreter lock; with the default 5 ms interval each of
+# them can wait that long to get it back while another Python thread is busy.
+SWITCH_INTERVAL_SECONDS = 0.0005
+
+
+@dataclass(frozen=True, slots=True)
+class LineLimits:
+    """How long the line may get, in requests and in seconds."""
+
+    queue_max: int = 64
+    queue_seconds_max: float = 3600.0
+
+
+class LaneTicket:
+    """A place in the lane; the `Ticket` of the domain. Lives on the event loop."""
+
+    def __init__(self, lane: Lane, request: Request) -> None:
+        self._lane = lane
+        self.request = request
+        self.submitted_at = time.perf_counter()
+        self._started_at = 0.0
+        self._events: deque[Event] = deque()
+        self._fault: Exception | None = None
+        self._news = asyncio.Event()
+        self._is_over = False
+        self.deadline: asyncio.TimerHandle | None = None
+
+    @property
+    def is_started(self) -> bool:
+        """True once the request has left the queue."""
+        return self._started_at > 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """True once the request has ended in whatever way."""
+        return self._is_over
+
+    @property
+    def queue_seconds(self) -> float:
+        """How long the request waited, so far or in all."""
+        return (self._started_at or time.perf_counter()) - self.submitted_at
+
+    async def wait_started(self, seconds: float) -> bool:
+        """True once the request has left the queue; False when `seconds` passed first."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not self.is_started and self._fault is None:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            return False
+        if self._fault is not None and not self._events:
+            raise self._fault
+        return True
+
+    async def events(self) -> AsyncIterator[Event]:
+        """The events in order; ends after Finished, raises the fault that ended the request."""
+        while True:
+            while self._events:
+                event = self._events.popleft()
+                yield event
+                if isinstance(event, Finished):
+                    return
+            if self._fault is not None:
+                raise self._fault
+            self._news.clear()
+            await self._news.wait()
+
+    def deliver(self, events: list[Event], fault: Exception | None) -> None:
+        """The lane hands over what a step said. On the event loop."""
+        if not self.is_started and self.request.is_started:
+            self._started_at = time.perf_counter()
+            self._lane.left_queue(self)
+        self._events.extend(events)
+        if fault is not None:
+            self.fail(fault)
+        elif events and isinstance(events[-1], Finished):
+            self.close()
+        self._news.set()
+
+    def fail(self, fault: Exception) -> None:
+        """The request ends with this fault, after the events that came before it."""
+        self._fault = self._fault or fault
+        self.close()
+        self._news.set()
+
+    def close(self) -> None:
+        """The request is over, and no longer counted in the queue."""
+        self._is_over = True
+        self._lane.left_queue(self)
+
+    def cancel(self) -> None:
+        """The request leaves the engine within one step, wherever it is."""
+        if not self._is_over:
+            self.close()
+            self._lane.cancel(self)
+
+
+class Lane:
+    """One engine with its line and its thread: a `Generates` built from a `Decodes`."""
+
+    def __init__(self, name: str, engine: Decodes, limits: LineLimits, pace: Pace) -> None:
+        self.name = name
+        self.honours = engine.honours
+        self._engine = engine
+        self._limits = limits
+        self._pace = pace
+        self._status: EngineStatus = "loading"
+        self._load_progress = 0.0
+        self._fault: str | None = None
+        self._decoder: Decoder | None = None
+        self._scheduler: Scheduler | None = None
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tickets: dict[int, LaneTicket] = {}  # by id of the request
+        self._queued: dict[int, LaneTicket] = {}  # the same, in order of arrival, until started
+
+    # ---- life -----------------------------------------------------------------------------------
+
+    async def start(self, progress: LoadProgress) -> None:
+        """The model is loaded and the lane takes requests. Raises EngineFault with words for the operator."""
+        sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+        self._loop = loop = asyncio.get_running_loop()
+        loaded: asyncio.Future[None] = loop.create_future()
+
+        def note(fraction: float) -> None:
+            self._load_progress = fraction
+            progress(fraction)
+
+        def settle(fault: Exception | None) -> None:
+            if loaded.done():
+                return
+            if fault is None:
+                loaded.set_result(None)
+            else:
+                loaded.set_exception(fault)
+
+        def body() -> None:
+            try:
+                decoder = self._engine.load(note)
+            except Exception as error:  # the boundary of the thread: whatever failed is the operator's to read
+                fault = error if isinstance(error, Refusal) else EngineFault(f"{type(error).__name__}: {error}")
+                self._status, self._fault = "failed", str(fault)
+                loop.call_soon_threadsafe(settle, fault)
+                return
+            self._decoder = decoder
+            self._scheduler = Scheduler(decoder, self._post, self._pace)
+            self._status = "ready"
+            loop.call_soon_threadsafe(settle, None)
+            try:
+                self._scheduler.run()
+            finally:
+                self._status = "stopped"
+                decoder.close()
+
+        self._thread = threading.Thread(target=body, name=f"lane-{self.name}", daemon=True)
+        self._thread.start()
+        await loaded
+
+    async def stop(self) -> None:
+        """Everything running has ended with a fault, and the engine's memory is given back."""
+        if self._scheduler is not None:
+            self._scheduler.stop()
+        if self._thread is not None and self._thread.is_alive():
+            await asyncio.to_thread(self._thread.join)
+
+    # ---- the line -------------------------------------------------------------------------------
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The loaded model's vocabulary. Raises Unavailable while the model loads."""
+        return self._ready()[0].vocabulary
+
+    @property
+    def context_tokens(self) -> int:
+        """Tokens of one sequence, prompt and answer together. Raises Unavailable while the model loads."""
+        return self._ready()[0].context_tokens
+
+    def submit(self, job: Job) -> LaneTicket:
+        """The job is in the line. Raises QueueFull, or Unavailable while the model loads."""
+        _, scheduler = self._ready()
+        if len(self._queued) >= self._limits.queue_max:
+            raise QueueFull(len(self._queued), RETRY_SECONDS)
+        request = Request(job, submitted_at=time.perf_counter())
+        ticket = LaneTicket(self, request)
+        self._tickets[id(request)] = self._queued[id(request)] = ticket
+        assert self._loop is not None
+        ticket.deadline = self._loop.call_later(self._limits.queue_seconds_max, self._time_out, ticket)
+        scheduler.submit(request)
+        return ticket
+
+    def cancel(self, ticket: LaneTicket) -> None:
+        """The scheduler drops the ticket's request within one step."""
+        self._tickets.pop(id(ticket.request), None)
+        if self._scheduler is not None:
+            self._scheduler.cancel(ticket.request)
+
+    def left_queue(self, ticket: LaneTicket) -> None:
+        """The ticket no longer waits: its request runs, or is over."""
+        self._queued.pop(id(ticket.request), None)
+        if ticket.deadline is not None:
+            ticket.deadline.cancel()
+            ticket.deadline = None
+
+    def _time_out(self, ticket: LaneTicket) -> None:
+        if not ticket.is_started and not ticket.is_over:
+            waited = ticket.queue_seconds
+            ticket.fail(QueueTimeout(f"No slot came free within {waited:.0f} s.", retry_seconds=RETRY_SECONDS))
+            self.cancel(ticket)
+
+    def _post(self, deliveries: list[Delivery]) -> None:
+        """The deliveries of one step cross to the event loop. On the lane's thread."""
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(self._hand_out, deliveries)
+        except RuntimeError:
+            logger.info("event=delivery_dropped reason=event_loop_closed")
+
+    def _hand_out(self, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            ticket = self._tickets.get(id(delivery.request))
+            if ticket is None:
+                continue  # cancelled: nobody waits for it any more
+            ticket.deliver(delivery.events, delivery.fault)
+            if ticket.is_over:
+                del self._tickets[id(delivery.request)]
+
+    def _ready(self) -> tuple[Decoder, Scheduler]:
+        if self._status == "ready" and self._decoder is not None and self._scheduler is not None:
+            return self._decoder, self._scheduler
+        if self._status == "loading":
+            percent = int(self._load_progress * 100)
+            raise Unavailable(f"The model {self.name} is loading: {percent} %.", retry_seconds=LOADING_RETRY_SECONDS)
+        words = self._fault or f"it is {self._status}"
+        raise Unavailable(
+            f"The model {self.name} cannot answer: {words}.",
+            retry_seconds=LOADING_RETRY_SECONDS,
+            code="model_unavailable",
+        )
+
+    # ---- what it tells --------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> Counters:
+        """The scheduler's totals; zeros while the model loads."""
+        return self._scheduler.counters if self._scheduler is not None else Counters()
+
+    def report(self) -> EngineReport:
+        """The lane's state now, without waiting for the engine."""
+        decoder, scheduler = self._decoder, self._scheduler
+        oldest = next(iter(self._queued.values()), None)
+        busy_since = scheduler.busy_since if scheduler is not None else 0.0
+        return EngineReport(
+            status=self._status,
+            load_progress=self._load_progress if self._status == "loading" else 1.0,
+            fault=self._fault,
+            slots=decoder.slots if decoder is not None else 0,
+            context_tokens=decoder.context_tokens if decoder is not None else 0,
+            running=scheduler.running_choices if scheduler is not None else 0,
+            queued=len(self._queued),
+            longest_wait_seconds=oldest.queue_seconds if oldest is not None else 0.0,
+            busy_seconds=time.perf_counter() - busy_since if busy_since else 0.0,
+            details=decoder.describe() if decoder is not None else {},
+        )

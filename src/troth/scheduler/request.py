@@ -1,0 +1,114 @@
+"""What the scheduler keeps of one request: its sequences, its clock, and the events of this step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from troth.domain import Ended, Event, Finished, FinishReason, Interpreter, Job, Progress, Timings, Usage
+from troth.engines.base import Sampler
+
+
+@dataclass(slots=True, eq=False)
+class Choice:
+    """One sequence of a request: it reads the prompt, then speaks until it ends.
+
+    `held` counts the tokens of this sequence in the decoder's memory. While `held < prompt_tokens` it
+    reads; afterwards the last spoken token is always one ahead of the memory.
+    """
+
+    request: Request
+    index: int
+    interpreter: Interpreter
+    slot: int = -1
+    held: int = 0
+    spoken: int = 0
+    last_token: int = -1
+    sampler: Sampler | None = None
+
+    @property
+    def is_reading(self) -> bool:
+        """True while prompt tokens remain that this sequence has not been given."""
+        return self.spoken == 0
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A job on its way through the scheduler. Times are seconds of the scheduler's clock."""
+
+    job: Job
+    arrival: int = 0
+    submitted_at: float = 0.0
+    started_at: float = 0.0
+    answering_at: float = 0.0  # when the first token was known
+    last_token_at: float = 0.0
+    cached_tokens: int = 0
+    read_tokens: int = 0
+    spoken_tokens: int = 0
+    open_choices: int = 0
+    waiting: list[Choice] = field(default_factory=list)  # choices without a slot yet
+    running: list[Choice] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)  # of this step, not yet delivered
+    fault: Exception | None = None
+    is_started: bool = False
+    is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self.waiting = [Choice(self, index, each) for index, each in enumerate(self.job.interpreters)]
+        self.open_choices = len(self.waiting)
+        assert self.open_choices > 0
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The place in line: lower priority numbers first, then first come, first served."""
+        return (self.job.priority, self.arrival)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Length of the prompt."""
+        return len(self.job.prompt.tokens)
+
+    def timings(self) -> Timings:
+        """The timings so far, in llama-server's terms."""
+        answering = self.answering_at or self.last_token_at
+        return Timings(
+            cache_n=self.cached_tokens,
+            prompt_n=self.prompt_tokens - self.cached_tokens if self.answering_at else self.read_tokens,
+            prompt_ms=(answering - self.started_at) * 1e3 if answering else 0.0,
+            predicted_n=self.spoken_tokens,
+            predicted_ms=(self.last_token_at - answering) * 1e3 if answering else 0.0,
+        )
+
+    def progress(self, now: float) -> Progress:
+        """How far the prompt has been read."""
+        timings = self.timings() if self.job.token_timings else None
+        done = self.cached_tokens + self.read_tokens
+        return Progress(self.prompt_tokens, self.cached_tokens, done, int((now - self.started_at) * 1e3), timings)
+
+    def end(self, choice: Choice, finish: FinishReason) -> None:
+        """The choice is complete: its held-back text is said, and with the last choice the request ends."""
+        stop_text = choice.interpreter.stopped
+        if stop_text is None:
+            rest = choice.interpreter.flush()
+            if rest is not None:
+                self.events.append(rest)
+        self.events.append(Ended(choice.index, finish, stop_text))
+        self.open_choices -= 1
+        if self.open_choices == 0:
+            usage = Usage(self.prompt_tokens, self.spoken_tokens, self.cached_tokens)
+            self.events.append(Finished(usage, self.timings()))
+            self.is_over = True
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a step has to say about one request: its new events, and the fault that ended it, if one did."""
+
+    request: Request
+    events: list[Event]
+    fault: Exception | None
+
+
+def in_line(requests: Sequence[Request]) -> list[Request]:
+    """The requests in the order in which they are to be served."""
+    return sorted(requests, key=lambda request: request.order)

@@ -1,0 +1,68 @@
+"""The log: plain `key=value` lines on standard error, one per event, each with its request's id."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from contextvars import ContextVar
+from typing import Literal, TextIO
+
+Level = Literal["debug", "info", "warning", "error"]
+
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+
+# Others may speak from this level on; below it they would repeat our lines or quote a request.
+FLOORS = {
+    "uvicorn.access": logging.CRITICAL,
+    "uvicorn": logging.WARNING,
+    "sse_starlette": logging.INFO,
+    "connexion": logging.ERROR,
+    "httpx": logging.WARNING,
+    "httpcore": logging.WARNING,
+    "asyncio": logging.WARNING,
+}
+
+
+class LineFormatter(logging.Formatter):
+    """One line per record; line breaks inside a message are escaped, a traceback follows on its own lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = 0
+        self._stamp = ""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of `record`: time, level, logger, the request's id where there is one, the message."""
+        message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
+        request_id = "" if record.name == "troth.access" else REQUEST_ID.get()
+        where = f" id={request_id}" if request_id else ""
+        stamp = self._time(record.created)
+        line = f"time={stamp} level={record.levelname.lower()} logger={record.name}{where} {message}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+    def _time(self, created: float) -> str:
+        second = int(created)
+        if second != self._second:  # many lines share a second
+            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+            self._second = second
+        return f"{self._stamp}.{int((created - second) * 1000):03d}Z"
+
+
+def configure(level: Level, stream: TextIO | None = None) -> None:
+    """Everything is logged to `stream` (standard error) from `level` on, as lines. Safe to call again.
+
+    Start uvicorn with `log_config=None, access_log=False`, or it replaces this.
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(LineFormatter())
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(max(logging.INFO, logging.getLevelNamesMapping()[level.upper()]))
+    logging.getLogger("troth").setLevel(level.upper())
+    for name, floor in FLOORS.items():
+        logging.getLogger(name).setLevel(max(floor, root.level))

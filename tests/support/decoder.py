@@ -1,0 +1,181 @@
+"""A decoder whose next token is a known function of the tokens before it: exact streams, no model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from troth.domain import Sampling, TokenIds, TokenLogprob
+from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, Vocabulary
+
+END = 0
+LETTERS = "abcdefghijklmnopqrstuvwxyz "
+
+
+class LetterVocabulary:
+    """Token 0 ends a reply, every other token is one letter."""
+
+    size = len(LETTERS) + 1
+    adds_bos = False
+    bos_text = ""
+    eos_text = ""
+    end_ids = frozenset({END})
+    control_texts: tuple[str, ...] = ()
+    chat_template: str | None = "{% for m in messages %}{{ m.content }}{% endfor %}"
+
+    def tokenize(self, text: str, *, special: bool, bos: bool) -> TokenIds:
+        """One token a letter; letters that the vocabulary lacks are left out."""
+        import numpy as np
+
+        return np.array([LETTERS.index(letter) + 1 for letter in text if letter in LETTERS], dtype=np.int32)
+
+    def piece(self, token_id: int) -> bytes:
+        """The letter."""
+        return b"" if token_id == END else LETTERS[token_id - 1].encode()
+
+    def spoken(self, token_id: int) -> bytes:
+        """The letter."""
+        return self.piece(token_id)
+
+
+@dataclass
+class SeedSampler:
+    """Remembers its seed; `is_closed` shows that the scheduler gave it back."""
+
+    seed: int
+    is_closed: bool = False
+
+    def close(self) -> None:
+        """Given back."""
+        self.is_closed = True
+
+
+def next_token(held: Sequence[int], seed: int) -> int:
+    """The token that follows `held`: any token of the vocabulary, the end one time in thirty or so."""
+    digest = hashlib.blake2b(repr((tuple(held), seed)).encode(), digest_size=4).digest()
+    return int.from_bytes(digest) % LetterVocabulary.size
+
+
+def alone(prompt: Sequence[int], seed: int, answer_tokens: int) -> list[int]:
+    """The tokens that a request gets when nobody else is served; the end token included."""
+    held, answer = list(prompt), list[int]()
+    while len(answer) < answer_tokens:
+        token = next_token(held, seed)
+        answer.append(token)
+        if token == END:
+            break
+        held.append(token)
+    return answer
+
+
+@dataclass
+class ScriptedDecoder:
+    """Checks every call of the scheduler against what its memory holds."""
+
+    slots: int = 4
+    context_tokens: int = 256
+    batch_tokens: int = 32
+    vocabulary: Vocabulary = field(default_factory=LetterVocabulary)
+    before_decode: Callable[[ScriptedDecoder], None] = lambda decoder: None
+    samplers: list[SeedSampler] = field(default_factory=list)
+    computed_tokens: int = 0
+    is_closed: bool = False
+    picker: Callable[[Sequence[int], int], int] = next_token
+
+    def __post_init__(self) -> None:
+        self.memory: list[list[int]] = [[] for _ in range(self.slots)]
+        self.pending: list[tuple[int, list[int], bool]] = []
+        self.rows: list[list[int]] = []
+        self.is_interrupted = False
+
+    def begin(self) -> None:
+        """The batch is empty."""
+        self.pending = []
+
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, wants_logits: bool) -> int:
+        """Fails the test when a slot is written twice, out of order, or not where its memory ends."""
+        assert len(tokens) > 0
+        assert position == len(self.memory[slot]), f"slot {slot} holds {len(self.memory[slot])}, written at {position}"
+        assert not self.pending or self.pending[-1][0] < slot, "slots go in by ascending number"
+        self.pending.append((slot, [int(token) for token in tokens], wants_logits))
+        assert sum(len(each[1]) for each in self.pending) <= self.batch_tokens
+        return sum(each[2] for each in self.pending) - 1 if wants_logits else -1
+
+    def decode(self) -> None:
+        """The pending tokens are held; `before_decode` may raise what a real decoder would."""
+        self.before_decode(self)
+        if self.is_interrupted:
+            self.is_interrupted = False
+            raise DecodeInterrupted
+        self.rows = []
+        for slot, tokens, wants_logits in self.pending:
+            self.memory[slot].extend(tokens)
+            self.computed_tokens += len(tokens)
+            assert len(self.memory[slot]) <= self.context_tokens
+            if wants_logits:
+                self.rows.append(list(self.memory[slot]))
+
+    def interrupt(self) -> None:
+        """The next batch is cut short."""
+        self.is_interrupted = True
+
+    def sampler(self, sampling: Sampling, *, seed: int, prompt: TokenIds, bias: Mapping[int, float]) -> Sampler:
+        """A sampler that is its seed."""
+        self.samplers.append(SeedSampler(seed))
+        return self.samplers[-1]
+
+    def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
+        """The token that follows what the row's slot holds."""
+        return [self.picker(self.rows[row], sampler.seed) for sampler, row in picks if isinstance(sampler, SeedSampler)]
+
+    def logprobs(self, row: int, token_id: int, alternatives: int) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """Certainty."""
+        entry = TokenLogprob(token_id, self.vocabulary.piece(token_id), 0.0)
+        return entry, (entry,) * alternatives
+
+    def forget(self, slot: int, position: int) -> None:
+        """The slot ends before `position`."""
+        del self.memory[slot][position:]
+
+    def copy(self, source: int, target: int, tokens: int) -> None:
+        """Fails the test when the target is not empty or the source holds too little."""
+        assert self.memory[target] == []
+        assert len(self.memory[source]) >= tokens
+        self.memory[target] = self.memory[source][:tokens]
+
+    def describe(self) -> Mapping[str, Any]:
+        """No facts."""
+        return {}
+
+    def close(self) -> None:
+        """Closed."""
+        self.is_closed = True
+
+
+@dataclass
+class ScriptedEngine:
+    """A `Decodes` that hands out one prepared decoder."""
+
+    decoder: ScriptedDecoder
+    honours: frozenset[str] = frozenset()
+    fault: Exception | None = None
+
+    def load(self, progress: LoadProgress) -> ScriptedDecoder:
+        """The decoder, or the fault."""
+        progress(0.5)
+        if self.fault is not None:
+            raise self.fault
+        return self.decoder
+
+
+def fail_once(message: str = "out of luck") -> Callable[[ScriptedDecoder], None]:
+    """A `before_decode` that fails the first batch and none after it."""
+    calls = iter([True])
+
+    def before(_: ScriptedDecoder) -> None:
+        if next(calls, False):
+            raise DecodeFault(message)
+
+    return before

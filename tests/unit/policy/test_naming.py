@@ -1,0 +1,71 @@
+"""Which model answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from troth.domain import Ask, ServedModel
+from troth.errors import BadRequest, NotFound, NotImplementedHere, Refusal
+from troth.policy.decide import Policy
+from troth.policy.terms import PolicySettings
+
+FIRST = ServedModel("org/first", "chat", "scripted", aliases=("agent", "coder"))
+SECOND = ServedModel("second", "chat", "scripted")
+EMBEDDER = ServedModel("embedder", "embedding", "scripted")
+REFUSE = PolicySettings(unknown_model="refuse")
+
+
+def chosen(name: str | None, *models: ServedModel, settings: PolicySettings | None = None) -> str:
+    return Policy(models, settings or PolicySettings(), {}).decide(Ask(turns=(), model=name)).model.id
+
+
+def refused(name: str | None, *models: ServedModel, settings: PolicySettings | None = None) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        chosen(name, *models, settings=settings)
+    return caught.value
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_without_a_name_the_first_model_of_the_kind_answers(name: str | None) -> None:
+    assert chosen(name, EMBEDDER, FIRST, SECOND, settings=REFUSE) == "org/first"
+
+
+@pytest.mark.parametrize(("name", "model"), [("org/first", "org/first"), ("coder", "org/first"), ("second", "second")])
+def test_a_model_answers_to_its_id_and_its_aliases(name: str, model: str) -> None:
+    assert chosen(name, FIRST, SECOND, settings=REFUSE) == model
+
+
+def test_an_unknown_name_gets_the_default_model() -> None:
+    assert chosen("gpt-4o", FIRST) == "org/first"
+    assert chosen("gpt-4o", FIRST, SECOND) == "org/first"
+
+
+@pytest.mark.parametrize("models", [(FIRST,), (FIRST, SECOND)])
+def test_an_unknown_name_is_refused_where_the_operator_says_so(models: tuple[ServedModel, ...]) -> None:
+    refusal = refused("gpt-4o", *models, settings=REFUSE)
+
+    assert isinstance(refusal, NotFound)
+    assert (refusal.code, refusal.param) == ("model_not_found", "model")
+    assert all(name in refusal.message for name in ("gpt-4o", "org/first", "agent", "coder"))
+
+
+def test_a_model_of_another_kind_is_refused_with_its_route() -> None:
+    refusal = refused("embedder", FIRST, EMBEDDER)
+
+    assert isinstance(refusal, BadRequest)
+    assert refusal.param == "model"
+    assert "/v1/embeddings" in refusal.message
+
+
+def test_a_kind_that_is_not_served_is_not_implemented() -> None:
+    refusal = refused("embedder", EMBEDDER)
+
+    assert isinstance(refusal, NotImplementedHere)
+    assert "chat" in refusal.message
+
+
+def test_the_origin_of_the_model_says_whether_the_request_chose_it() -> None:
+    policy = Policy([FIRST], PolicySettings(), {})
+
+    assert policy.decide(Ask(turns=(), model="agent")).origins["model"] == "request"
+    assert policy.decide(Ask(turns=(), model="gpt-4o")).origins["model"] == "default"
