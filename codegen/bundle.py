@@ -36,10 +36,7 @@ def handler_of(operation_id: str) -> str:
 def operations(document: Document) -> list[tuple[str, str, dict[str, Any]]]:
     """Path, method and operation of a bundled document, in its order."""
     return [
-        (path, method, item[method])
-        for path, item in document["paths"].items()
-        for method in METHODS
-        if method in item
+        (path, method, item[method]) for path, item in document["paths"].items() for method in METHODS if method in item
     ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import Any
+from typing import Any, cast
 
 from datamodel_code_generator.format import CustomCodeFormatter
 
@@ -31,19 +31,26 @@ class CodeFormatter(CustomCodeFormatter):
 def without_roots(tree: ast.Module) -> ast.Module:
     """The module in which every root model stands, as a type, where it was named."""
     roots: dict[str, ast.expr] = {}
+    classes: list[ast.stmt] = []
     for statement in tree.body:
-        if isinstance(statement, ast.ClassDef) and _root_of(statement) is not None:
-            roots[statement.name] = _unmarked(_root_of(statement))
+        root = _root_of(statement)
+        if isinstance(statement, ast.ClassDef) and root is not None:
+            roots[statement.name] = _unmarked(root)
+        else:
+            classes.append(statement)
     inline = _Inline(roots)
-    tree.body = [inline.visit(each) for each in tree.body if not (isinstance(each, ast.ClassDef) and each.name in roots)]
+    tree.body = [inline.visit(statement) for statement in classes]
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "pydantic":
             statement.names = [each for each in statement.names if each.name != "RootModel"]
     return tree
 
 
-def _root_of(statement: ast.ClassDef) -> ast.expr | None:
-    (base,) = statement.bases[:1] or [None]
+def _root_of(statement: ast.stmt) -> ast.expr | None:
+    """The type that a root model stands for; None for any other statement."""
+    if not isinstance(statement, ast.ClassDef) or not statement.bases:
+        return None
+    base = statement.bases[0]
     if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Name) and base.value.id == "RootModel":
         for line in statement.body:
             if isinstance(line, ast.AnnAssign):
@@ -51,9 +58,8 @@ def _root_of(statement: ast.ClassDef) -> ast.expr | None:
     return None
 
 
-def _unmarked(annotation: ast.expr | None) -> ast.expr:
+def _unmarked(annotation: ast.expr) -> ast.expr:
     """The annotation without contract marks: the field that names the root model carries its own."""
-    assert annotation is not None
     if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple):
         kept = [each for each in annotation.slice.elts if not _is_mark(each)]
         if len(kept) == 1:
@@ -70,9 +76,9 @@ class _Inline(ast.NodeTransformer):
     def __init__(self, roots: dict[str, ast.expr]) -> None:
         self.roots = roots
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802 - ast's naming
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.roots:
-            return self.visit(copy.deepcopy(self.roots[node.id]))
+            return cast(ast.expr, self.visit(copy.deepcopy(self.roots[node.id])))
         return node
 
 
@@ -80,9 +86,11 @@ class _Marks(ast.NodeTransformer):
     def __init__(self) -> None:
         self.used: set[str] = set()
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:  # noqa: N802 - ast's naming
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
-        if not (isinstance(node.value, ast.Name) and node.value.id == "Annotated" and isinstance(node.slice, ast.Tuple)):
+        if not (
+            isinstance(node.value, ast.Name) and node.value.id == "Annotated" and isinstance(node.slice, ast.Tuple)
+        ):
             return node
         annotation, *extras = node.slice.elts
         kept: list[ast.expr] = []

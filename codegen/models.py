@@ -10,8 +10,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from datamodel_code_generator.__main__ import Exit, main
-
 from codegen.bundle import Document, handler_of, operations
 
 OPTIONS = (
@@ -70,6 +68,8 @@ def write_models(document: Document, names: set[str], header: str) -> str:
 
     `document` has its parameters as components (`with_parameters`); `header` is the first lines.
     """
+    from datamodel_code_generator.__main__ import Exit, main  # reads sys.argv when it is imported
+
     schemas = document["components"]["schemas"]
     wanted = reachable(schemas, names)
     part = {

@@ -125,7 +125,7 @@ class Source:
 def _load(path: Path) -> Any:
     try:
         with path.open(encoding="utf-8") as stream:
-            return yaml.load(stream, Loader=_StrictLoader)  # noqa: S506 - a subclass of SafeLoader
+            return yaml.load(stream, Loader=_StrictLoader)
     except yaml.YAMLError as error:
         raise SourceError(f"{path}: {error}") from error
 

@@ -11,8 +11,8 @@ from codegen.bundle import Document
 def strict_view(document: Document) -> Document:
     """A copy in which every request that fits the schemas is served.
 
-    A guarded property keeps only its neutral values and null; one without a neutral value is
-    dropped, or, where it is required, takes the whole object out of the unions that offer it.
+    A guarded property keeps only its neutral values and null; a required one that has none
+    takes the whole object out of the unions that offer it.
     """
     view = copy.deepcopy(document)
     schemas = view["components"]["schemas"]
@@ -27,36 +27,37 @@ def strict_view(document: Document) -> Document:
 def _narrow(schema: Any) -> bool:
     """Narrow the properties of `schema` at any depth; True when a required one has no legal value."""
     if isinstance(schema, list):
-        return any([_narrow(item) for item in schema])
+        for item in schema:
+            _narrow(item)
     if not isinstance(schema, dict):
         return False
     impossible = False
-    properties = schema.get("properties", {})
-    for name in list(properties):
-        if not isinstance(properties[name], dict):
-            continue
-        rule = properties[name].get("x-contract", {})
+    properties: dict[str, Any] = schema.get("properties", {})
+    for name, field in list(properties.items()):
+        rule = field.get("x-contract", {})
         if rule.get("class") == "alias":
             del properties[name]
+        elif rule.get("class") == "guarded" and not rule.get("neutral"):
+            impossible = impossible or name in schema.get("required", [])
+            properties[name] = _neutral_only(field, {"enum": []})
         elif rule.get("class") == "guarded":
-            if rule.get("neutral"):
-                properties[name] = _neutral_only(properties[name], rule["neutral"])
-            elif name in schema.get("required", []):
-                impossible = True
-            else:
-                del properties[name]
+            properties[name] = _neutral_only(field, rule["neutral"])
         else:
-            _narrow(properties[name])
-    nested = [value for key, value in schema.items() if key != "properties"]
-    return _narrow(nested) or impossible
+            _narrow(field)
+    for key, value in schema.items():
+        if key == "allOf":
+            verdicts = [_narrow(member) for member in value]
+            impossible = impossible or any(verdicts)
+        elif key != "properties":
+            _narrow(value)
+    return impossible
 
 
 def _neutral_only(field: dict[str, Any], neutral: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: field[key] for key in ("description", "x-contract") if key in field}
     if "enum" in neutral:
-        return {**kept, "enum": [*neutral["enum"], None], "nullable": True}
-    narrowed = {key: value for key, value in field.items() if key not in ("oneOf", "items", "additionalProperties")}
-    return {**narrowed, **neutral}
+        kept: dict[str, Any] = {key: value for key, value in field.items() if key in ("description", "x-contract")}
+        return kept | {"enum": [*neutral["enum"], None]}
+    return {key: value for key, value in field.items() if key != "oneOf"} | neutral
 
 
 def _drop_from_unions(node: Any, impossible: set[str]) -> None:

@@ -132,10 +132,13 @@ def field_rules(document: Document, schema: dict[str, Any], under: str = "") -> 
     for name, field in properties_of(document, schema).items():
         path = f"{under}{name}"
         contract = field["x-contract"]
-        yield path, {
-            "contract_class": contract["class"],
-            **{key: contract[key] for key in ("neutral", "of", "to") if key in contract},
-        }
+        yield (
+            path,
+            {
+                "contract_class": contract["class"],
+                **{key: contract[key] for key in ("neutral", "of", "to") if key in contract},
+            },
+        )
         yield from _inside(document, field, path)
 
 

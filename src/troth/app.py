@@ -29,7 +29,7 @@ from troth.dialects.models import Models
 from troth.dialects.openai_chat import OpenAIChat, StreamSettings
 from troth.dialects.served import ModelState, ServerFacts
 from troth.dialects.status import Status
-from troth.domain import Answer, Call, ServedModel
+from troth.domain import Call, ServedModel
 from troth.edge.assembly import create_asgi
 from troth.edge.settings import EdgeSettings
 from troth.engines import registry
@@ -40,8 +40,9 @@ from troth.prompt.render import Prompts, PromptSettings
 from troth.prompt.template import TemplateLimits
 from troth.reply.text import TextInterpreter
 from troth.scheduler.lane import Lane, LineLimits
-from troth.scheduler.scheduler import Pace
+from troth.scheduler.pace import Pace
 from troth.watch import log
+from troth.watch.generation import WatchedEngine
 from troth.watch.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -104,21 +105,23 @@ def build(config: Config, paths: Mapping[str, Path]) -> Server:
     metrics = Metrics(own_prefix=config.metrics.own_prefix, version=__version__)
     lanes = {model.id: _lane(model, paths[model.id], config) for model in config.models}
     for name, lane in lanes.items():
-        metrics.follow(name, lane.report, lambda lane=lane: lane.counters)
-    templates = {model.id: Path(model.chat_template).read_text("utf-8") for model in config.models if model.chat_template}
+        metrics.follow(name, lane.report, lane.totals)
+    templates = {
+        model.id: Path(model.chat_template).read_text("utf-8") for model in config.models if model.chat_template
+    }
     catalogue = [_served(model, lanes[model.id]) for model in config.models]
     prompts = Prompts(_prompt_settings(config), templates)
     conversation = Conversation(
         policy=Policy(catalogue, _policy_settings(config), CHAT_FIELDS),
         prompts=prompts,
-        engines=lanes,
+        engines={name: WatchedEngine(lane, name, metrics) for name, lane in lanes.items()},
         interpreter_factory=TextInterpreter,
-        observer=metrics,
+        on_clamped=metrics.observe_clamp,
     )
     return Server(config, catalogue, lanes, prompts, conversation, metrics, templates)
 
 
-@dataclass(slots=True)
+@dataclass
 class Server:
     """A built server: its rooms, and the faults that ended it."""
 
@@ -145,7 +148,7 @@ class Server:
             ),
         )
         models = Models(self.states, facts)
-        status = Status(self.states, facts, self.metrics.render)
+        status = Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render))
         handlers: dict[str, Callable[[Call], Any]] = {
             "create_chat_completion": chat.create_chat_completion,
             "list_models": models.list_models,
@@ -154,7 +157,7 @@ class Server:
             "ping": status.ping,
             "version": status.version,
             "props": status.props,
-            "metrics": _off_the_loop(status.metrics),
+            "metrics": status.metrics,
         }
         return create_asgi(
             document,
@@ -217,16 +220,6 @@ class Server:
             report.slots,
             report.context_tokens,
         )
-
-
-def _off_the_loop(handler: Callable[[Call], Any]) -> Callable[[Call], Any]:
-    """The handler's work happens on a thread: it takes milliseconds and waits for nothing."""
-
-    async def handle(call: Call) -> Answer:
-        answer: Answer = await asyncio.to_thread(asyncio.run, handler(call))
-        return answer
-
-    return handle
 
 
 def _lane(model: ModelSettings, path: Path, config: Config) -> Lane:

@@ -47,7 +47,10 @@ class Neutral:
     def accepts(self, value: Any) -> bool:
         """True when `value` (JSON data, not null) asks for nothing."""
         if self.keyword == "enum":
-            return any(value == option and isinstance(value, bool) == isinstance(option, bool) for option in self.bound)
+            for option in self.bound:  # a loop: it runs for every field of every request
+                if value == option and isinstance(value, bool) == isinstance(option, bool):
+                    return True
+            return False
         if self.keyword == "maximum":
             return isinstance(value, int | float) and not isinstance(value, bool) and value <= self.bound
         if self.keyword is not None:

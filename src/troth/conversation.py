@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from troth.domain import Account, Ask, Ended, Event, Finished, Interpreter, Job, Plan, Prompt, Ticket
 from troth.engines.base import Generates
@@ -17,19 +16,7 @@ from troth.policy.decide import Policy
 from troth.prompt.render import Prompts
 
 InterpreterFactory = Callable[[int, tuple[str, ...]], Interpreter]  # the choice's index, its stop strings
-
-
-class Observer(Protocol):
-    """Who counts what happens in the corridor. Every label is a model id that is served."""
-
-    def on_clamped(self, model: str, field: str) -> None:
-        """The answer's budget, asked for in `field`, was cut to the cap or the context."""
-
-    def on_finished(self, model: str, finished: Finished, queue_seconds: float) -> None:
-        """All choices are complete; `finished` holds tokens and times."""
-
-    def on_cancelled(self, model: str) -> None:
-        """Nobody waited for the end: the client left, or the server stops."""
+ClampCounter = Callable[[str], None]  # the field whose number was cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +27,7 @@ class Conversation:
     prompts: Prompts
     engines: Mapping[str, Generates]  # by model id
     interpreter_factory: InterpreterFactory
-    observer: Observer
+    on_clamped: ClampCounter
 
     async def open(self, ask: Ask, account: Account) -> Opened:
         """The ask has a place in the line of its engine. Raises any Refusal that needs no waiting."""
@@ -51,8 +38,8 @@ class Conversation:
         account.prompt_tokens = len(prompt.tokens)
         ticket = engine.submit(self._job(plan, prompt))
         if prompt.clamped_from is not None:
-            self.observer.on_clamped(plan.model.id, plan.ask.budget_field)
-        return Opened(plan, prompt, ticket, account, self.observer)
+            self.on_clamped(plan.ask.budget_field)
+        return Opened(plan, prompt, ticket, account)
 
     def _job(self, plan: Plan, prompt: Prompt) -> Job:
         ask = plan.ask
@@ -77,7 +64,6 @@ class Opened(AbstractAsyncContextManager["Opened"]):
     prompt: Prompt
     ticket: Ticket
     account: Account
-    observer: Observer
 
     async def __aexit__(self, kind: object, reason: object, trace: object) -> None:
         if isinstance(reason, Refusal):
@@ -107,7 +93,6 @@ class Opened(AbstractAsyncContextManager["Opened"]):
         self.account.queue_seconds = self.ticket.queue_seconds
         if not self.account.finish:
             self.account.finish = "cancelled"
-            self.observer.on_cancelled(self.plan.model.id)
 
     def _settled(self, finished: Finished, finishes: Iterable[str]) -> Finished:
         account, usage, clamped_from = self.account, finished.usage, self.prompt.clamped_from
@@ -116,5 +101,4 @@ class Opened(AbstractAsyncContextManager["Opened"]):
             finished = replace(finished, timings=replace(finished.timings, **cut))
         account.prompt_tokens, account.cached_tokens = usage.prompt_tokens, usage.cached_tokens
         account.answer_tokens, account.finish = usage.answer_tokens, "+".join(finishes) or "stop"
-        self.observer.on_finished(self.plan.model.id, finished, self.ticket.queue_seconds)
         return finished

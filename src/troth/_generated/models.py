@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: d0a94b058ea30a425b466e6ab712b7ac03a7104b509d29f97bbfcd31ba3a0e20; datamodel-code-generator 0.89.0
+sha256 of openapi/: 673edba46dcec33d914f0b058e48ea8f149ef217d41ae131ad1531c818cdf111; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -472,7 +472,12 @@ class SamplingFields(ContractModel):
     ) = None
     "The samplers and their order, as names or as llama-server's letters (e penalties, d dry, s top_n_sigma, k top_k, y typ_p, p top_p, m min_p, x xtc, t temperature)."
     logit_bias: Annotated[
-        dict[str, Annotated[float, Field(ge=-10000.0, le=10000.0)] | Literal[False]]
+        dict[
+            str,
+            Annotated[int, Field(ge=-10000, le=10000)]
+            | Annotated[float, Field(ge=-10000.0, le=10000.0)]
+            | Literal[False],
+        ]
         | list[
             Annotated[
                 list[

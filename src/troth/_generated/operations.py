@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: d0a94b058ea30a425b466e6ab712b7ac03a7104b509d29f97bbfcd31ba3a0e20; datamodel-code-generator 0.89.0
+sha256 of openapi/: 673edba46dcec33d914f0b058e48ea8f149ef217d41ae131ad1531c818cdf111; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

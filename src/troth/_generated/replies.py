@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: d0a94b058ea30a425b466e6ab712b7ac03a7104b509d29f97bbfcd31ba3a0e20; datamodel-code-generator 0.89.0
+sha256 of openapi/: 673edba46dcec33d914f0b058e48ea8f149ef217d41ae131ad1531c818cdf111; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -444,12 +444,20 @@ class Health(ContractModel):
     "Largest budget; null is the context."
     max_tokens_over_cap: Literal["clamp", "400"]
     "What happens above the cap."
+    unknown_fields: Literal["ignore", "refuse"] | None = None
+    "What happens to fields that are not in this document."
+    streaming: dict[str, Any] | None = None
+    "What the first event of a stream is and how often a quiet one is kept alive."
+    limits: dict[str, Any] | None = None
+    "Bounds of the configuration."
     error_format: str | None = None
     "The shape of errors."
     sampling: dict[str, Any] | None = None
     "The samplers that are implemented, their order and bounds."
     server_defaults: dict[str, Any] | None = None
     "Sampling defaults of the configuration."
+    server_defaults_rule: str | None = None
+    "Which default goes before which."
     structured_output: dict[str, Any] | None = None
     "Whether and how answers can be held to a form."
     tool_calls: dict[str, Any] | None = None
@@ -497,6 +505,10 @@ class Model(ContractModel):
     "The longest prompt, for Anthropic clients."
     max_tokens: Annotated[int | None, Field(ge=0)] = None
     "The longest answer, for Anthropic clients."
+    max_tokens_cap: Annotated[int | None, Field(ge=0)] = None
+    "Largest budget; null is the context."
+    max_tokens_default: Annotated[int | None, Field(ge=0)] = None
+    "Budget when none is asked; null is what the context leaves."
     capabilities: Capabilities
     aliases: list[str]
     "Other names to send as `model`, sorted."

@@ -95,7 +95,7 @@ class _Judge:
             return f"{_kind_of(value)} (not shown)"
         at = unit.shape.at(here)
         bare = self.written.bare.get(path)
-        if bare and at.takes_text and not isinstance(value, str):
+        if bare and not isinstance(value, str) and at.may_mean(bare):
             return f"{shown(value)} (YAML reads the bare word {bare} so: put it in quotes for text)"
         close = at.meant(value)
         return shown(value) + (f"; did you mean {shown(close)}?" if close else "")

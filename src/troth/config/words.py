@@ -69,8 +69,12 @@ class Shape:
     @property
     def takes_text(self) -> bool:
         """True when some text is accepted here."""
+        return any(option.node.get("type") == "string" for option in self._options())
+
+    def may_mean(self, word: str) -> bool:
+        """True when `word`, put in quotes, could be accepted here."""
         return any(
-            option.node.get("type") == "string" or any(isinstance(choice, str) for choice in option._choices())
+            word in option._choices() if option._choices() else option.node.get("type") == "string"
             for option in self._options()
         )
 

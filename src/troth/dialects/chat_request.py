@@ -16,8 +16,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import RootModel
-
 from troth._generated.models import ChatCompletionRequest
 from troth.domain import Ask, Role, Turn
 from troth.errors import BadRequest
@@ -75,7 +73,7 @@ def read(body: ChatCompletionRequest, given: frozenset[str]) -> Ask:
         model=body.model,
         given=given,
         sampling=_sampling(body),
-        logit_bias=_logit_bias(plain(body.logit_bias)),
+        logit_bias=_logit_bias(body.logit_bias),
         ignore_eos=bool(body.ignore_eos),
         seed=None if body.seed == -1 else body.seed,
         budget_tokens=None if body.max_tokens == -1 else body.max_tokens,
@@ -95,17 +93,6 @@ def include_usage(body: ChatCompletionRequest) -> bool:
     return body.stream_options is not None and bool(body.stream_options.include_usage)
 
 
-def plain(value: Any) -> Any:  # JSON data, in parts wrapped by the generator where a member of a union has bounds
-    """`value` without the wrappers."""
-    if isinstance(value, RootModel):
-        return plain(value.root)
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    return value
-
-
 def _turn(message: Any) -> Turn:  # one of the generated message models, told apart by `role`
     return Turn(role=_ROLES[message.role], text=_text(message.content), name=message.name)
 
@@ -121,9 +108,9 @@ def _text(content: str | list[Any] | None) -> str:
 def _sampling(body: ChatCompletionRequest) -> dict[str, Any]:
     chosen = {name: value for name in _SAMPLING if (value := getattr(body, name)) is not None}
     if body.dry_sequence_breakers is not None:
-        chosen["dry_sequence_breakers"] = tuple(plain(body.dry_sequence_breakers))
+        chosen["dry_sequence_breakers"] = tuple(body.dry_sequence_breakers)
     if body.samplers is not None:
-        chosen["samplers"] = _samplers(plain(body.samplers))
+        chosen["samplers"] = _samplers(body.samplers)
     return chosen
 
 

@@ -26,7 +26,6 @@ def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any
         "max_tokens_cap": facts.cap_tokens,
         "max_tokens_over_cap": "clamp" if facts.over_cap == "clamp" else "400",
         "error_format": "openai",
-        "unknown_fields": facts.unknown_fields,
         "streaming": {"first_event": facts.first_event, "keepalive_seconds": facts.keepalive_seconds},
         "limits": dict(facts.limits),
         "queue_cap": facts.queue_max,
@@ -57,11 +56,11 @@ def _chat(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
         "sampling": {
             "implemented": [name for name in fields["honoured"] if name in Sampling.__dataclass_fields__],
             "order": list(SAMPLER_NAMES),
+            "defaults_rule": "request, then model, then server, then llama-server's default",
             "seed": "seed" in fields["honoured"],
             "logprobs": "logprobs" in fields["honoured"],
         },
         "server_defaults": sampling_defaults(state, facts),
-        "server_defaults_rule": "request, then model, then server, then llama-server's default",
     }
 
 

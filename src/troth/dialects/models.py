@@ -48,7 +48,7 @@ class Models:
     async def retrieve_model(self, call: Call) -> Answer:
         """The model of this id or alias, whatever its kind. Raises NotFound naming the ids that are served."""
         parameters: RetrieveModelParameters = call.parameters
-        states, name = self._served(), str(parameters.model_id)
+        states, name = self._served(), parameters.model_id
         for state in states:
             if name == state.model.id or name in state.model.aliases:
                 return Whole(entry(state, self._facts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from troth.dialects.health import engine_build, lasting, momentary, sampling_defaults
@@ -19,9 +19,9 @@ class Status:
     """Answers the status routes from snapshots."""
 
     def __init__(
-        self, served: Callable[[], Sequence[ModelState]], facts: ServerFacts, metrics: Callable[[], bytes]
+        self, served: Callable[[], Sequence[ModelState]], facts: ServerFacts, metrics: Callable[[], Awaitable[bytes]]
     ) -> None:
-        """`served` and `metrics` return at once; `metrics` is the text exposition format 0.0.4."""
+        """`served` returns at once; `metrics` writes the text exposition format 0.0.4."""
         self._served = served
         self._facts = facts
         self._metrics = metrics
@@ -64,7 +64,7 @@ class Status:
 
     async def metrics(self, call: Call) -> Answer:
         """The counters and gauges in Prometheus's text format."""
-        return Whole(self._metrics(), media_type=METRICS_MEDIA_TYPE)
+        return Whole(await self._metrics(), media_type=METRICS_MEDIA_TYPE)
 
     def _lasting(self, states: tuple[ModelState, ...]) -> bytes:
         """The lasting part of /health as bytes, written again only when a model was loaded or lost."""

@@ -17,7 +17,7 @@ from connexion.resolver import Resolver
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
-from starlette.types import ASGIApp, Lifespan
+from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from troth.contract import ContractModel
 from troth.edge.bodies import BodyRules
@@ -84,11 +84,23 @@ def create_asgi(
         stack.add_error_handler(error, refuser.handle)
     app: ASGIApp = stack
     if settings.cors:
-        app = CORSMiddleware(
+        app = BrowserAccess(
             app, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=list(EXPOSED_HEADERS)
         )
     quiet = frozenset(row.handler for row in tables.operations.values() if row.path in QUIET_PATHS)
     return Observing(app, metrics=metrics, quiet=quiet)
+
+
+class BrowserAccess(CORSMiddleware):
+    """Starlette's CORS for requests that come from a page; others pass it by."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The response has CORS headers, or the preflight its answer, when the request names an origin."""
+        for name, _ in scope.get("headers", ()):
+            if name == b"origin":
+                await super().__call__(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
 
 
 class ContractAPI(RoutedAPI):  # type: ignore[misc]  # connexion ships no types

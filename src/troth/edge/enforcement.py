@@ -67,8 +67,16 @@ class Contract:
         The names are those of the wire, at the top level, aliases under the name of their field.
         Raises: Unsupported for a guarded field, BadRequest for contradicting or unknown fields.
         """
-        given: set[str] = set()
-        self._visit(model, "", given)
+        rules = self._top.get(type(model)) or self.prepare(type(model))
+        self._visit(model, rules, "")
+        values = model.__dict__
+        given = []
+        for name in model.model_fields_set:
+            rule = rules.fields.get(name)
+            if rule is None or rule.kind != "honoured":
+                continue
+            if rule.neutral is None or not rule.neutral.accepts(values[name]):
+                given.append(rule.wire)
         return frozenset(given)
 
     def prepare(self, model: type[BaseModel], *, top: bool = True) -> Rules:
@@ -121,48 +129,33 @@ class Contract:
         marks = (mark for below in _reachable(model) for info in below.model_fields.values() for mark in info.metadata)
         return any(isinstance(mark, Guarded | Alias) for mark in marks)
 
-    def _visit(self, model: BaseModel, at: str, given: set[str] | None) -> None:
-        top = given is not None
-        rules = (self._top if top else self._below).get(type(model)) or self.prepare(type(model), top=top)
+    def _visit(self, model: BaseModel, rules: Rules, at: str) -> None:
         fields, values = rules.fields, model.__dict__
-        aliases: list[Rule] | None = None
-        nulls: list[Rule] | None = None
+        aliases: list[Rule] = []
+        nulls: list[Rule] = []
         for name in model.model_fields_set:
             rule = fields.get(name)
             if rule is None:
                 continue
             value = values[name]
             if value is None:
-                nulls = nulls or []
                 nulls.append(rule)
             elif rule.kind == "alias":
-                aliases = aliases or []
                 aliases.append(rule)
-            else:
-                self._field(rule, value, at + rule.wire, given)
-        for rule in nulls or ():
+            elif rule.kind == "guarded":
+                _check_guarded(rule, value, at + rule.wire)
+            elif rule.nested:
+                self._descend(value, at + rule.wire)
+        for rule in nulls:
             _forget(model, rule)
-        if aliases is not None:
-            self._fold(model, fields, aliases, at, given)
+        if aliases:
+            self._fold(model, fields, aliases, at)
         if model.model_extra:
             self._unknown(model.model_extra, rules, at)
 
-    def _field(self, rule: Rule, value: Any, path: str, given: set[str] | None) -> None:
-        if rule.kind == "honoured":
-            if given is not None and (rule.neutral is None or not rule.neutral.accepts(value)):
-                given.add(rule.wire)
-            if rule.nested:
-                self._descend(value, path)
-        elif rule.kind == "guarded":
-            neutral = rule.neutral or Neutral()
-            plain = value.model_dump(mode="json", exclude_unset=True) if isinstance(value, BaseModel) else value
-            if not neutral.accepts(plain):
-                why = "switched off on this server" if rule.switched_off else "not supported here"
-                raise Unsupported(f"{path} is {why}: {neutral.words}.", param=path)
-
     def _descend(self, value: Any, path: str) -> None:
         if isinstance(value, BaseModel):
-            self._visit(value, path + ".", None)
+            self._visit(value, self._below.get(type(value)) or self.prepare(type(value), top=False), path + ".")
         elif isinstance(value, list | tuple):
             for index, item in enumerate(value):
                 self._descend(item, f"{path}.{index}")
@@ -170,9 +163,7 @@ class Contract:
             for key, item in value.items():
                 self._descend(item, f"{path}.{key}")
 
-    def _fold(
-        self, model: BaseModel, fields: Mapping[str, Rule], aliases: list[Rule], at: str, given: set[str] | None
-    ) -> None:
+    def _fold(self, model: BaseModel, fields: Mapping[str, Rule], aliases: list[Rule], at: str) -> None:
         values, sent = model.__dict__, model.model_fields_set
         spelled: dict[str, Rule] = {}
         for alias in sorted(aliases, key=lambda rule: rule.wire):
@@ -180,7 +171,8 @@ class Contract:
             said_as = spelled.get(alias.of) or (target if alias.of in sent else None)
             value = values[alias.name]
             if said_as is None:
-                self._field(target, value, at + alias.wire, given)
+                if target.kind == "guarded":
+                    _check_guarded(target, value, at + alias.wire)
                 values[alias.of] = value
                 spelled[alias.of] = alias
             elif values[alias.of] != value:
@@ -235,6 +227,14 @@ def _python_name(model: type[BaseModel], wire: str) -> str:
         if (info.alias or name) == wire:
             return name
     raise ValueError(f"{model.__name__}: a field is marked as another name of {wire}, which is no field of it")
+
+
+def _check_guarded(rule: Rule, value: Any, path: str) -> None:
+    neutral = rule.neutral or Neutral()
+    plain = value.model_dump(mode="json", exclude_unset=True) if isinstance(value, BaseModel) else value
+    if not neutral.accepts(plain):
+        why = "switched off on this server" if rule.switched_off else "not supported here"
+        raise Unsupported(f"{path} is {why}: {neutral.words}.", param=path)
 
 
 def _forget(model: BaseModel, rule: Rule) -> None:

@@ -55,7 +55,6 @@ class Observing:
             REQUEST_ID.reset(token)
 
     def _close(self, exchange: Exchange, seconds: float) -> None:
-        account = exchange.account
         gone = exchange.gone or exchange.status == CLIENT_GONE
         status = CLIENT_GONE if gone else exchange.status
         quiet = exchange.operation in self._quiet
@@ -63,22 +62,21 @@ class Observing:
             self._metrics.observe_disconnect()
         if not quiet:
             self._metrics.observe_response(operation=exchange.operation, status=status)
-        access.log(
-            logging.DEBUG if quiet else logging.INFO,
-            "id=%s operation=%s status=%d model=%s prompt_tokens=%d cached_tokens=%d answer_tokens=%d "
-            "finish=%s code=%s queue_seconds=%.3f total_seconds=%.4f",
-            account.request_id,
-            exchange.operation,
-            status,
-            account.model or "-",
-            account.prompt_tokens,
-            account.cached_tokens,
-            account.answer_tokens,
-            account.finish or "-",
-            exchange.code or "-",
-            account.queue_seconds,
-            seconds,
-        )
+        level = logging.DEBUG if quiet else logging.INFO
+        if access.isEnabledFor(level):
+            # Made here, not by `access.log`: looking for the caller would cost more than writing the line.
+            line = _line(exchange, status, seconds)
+            access.handle(access.makeRecord(access.name, level, __file__, 0, line, (), None))
+
+
+def _line(exchange: Exchange, status: int, seconds: float) -> str:
+    account = exchange.account
+    return (
+        f"id={account.request_id} operation={exchange.operation} status={status} model={account.model or '-'} "
+        f"prompt_tokens={account.prompt_tokens} cached_tokens={account.cached_tokens} "
+        f"answer_tokens={account.answer_tokens} finish={account.finish or '-'} code={exchange.code or '-'} "
+        f"queue_seconds={account.queue_seconds:.3f} total_seconds={seconds:.4f}"
+    )
 
 
 def _request_id(scope: Scope) -> str:

@@ -115,9 +115,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """The product or power, unless it would be larger than any rendering may be."""
-        if operator == "**" and isinstance(left, int) and isinstance(right, int):
-            if left.bit_length() * abs(right) > POWER_BITS_MAX:
-                raise SecurityError(f"it computes a power of more than {POWER_BITS_MAX} bits")
+        whole = isinstance(left, int) and isinstance(right, int)
+        if operator == "**" and whole and left.bit_length() * abs(right) > POWER_BITS_MAX:
+            raise SecurityError(f"it computes a power of more than {POWER_BITS_MAX} bits")
         for many, times in ((left, right), (right, left)):
             if isinstance(many, str | list | tuple) and isinstance(times, int) and len(many) * times > self._size_max:
                 raise SecurityError(f"it repeats a value to more than {self._size_max} entries")

@@ -20,8 +20,9 @@ from troth.domain import Event, Finished, Job
 from troth.engines.base import Decoder, Decodes, EngineReport, EngineStatus, LoadProgress, Vocabulary
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Refusal, Unavailable
 from troth.scheduler.counters import Counters
+from troth.scheduler.pace import Pace
 from troth.scheduler.request import Delivery, Request
-from troth.scheduler.scheduler import Pace, Scheduler
+from troth.scheduler.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 
@@ -269,8 +270,7 @@ class Lane:
 
     # ---- what it tells --------------------------------------------------------------------------
 
-    @property
-    def counters(self) -> Counters:
+    def totals(self) -> Counters:
         """The scheduler's totals; zeros while the model loads."""
         return self._scheduler.counters if self._scheduler is not None else Counters()
 

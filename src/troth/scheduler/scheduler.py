@@ -23,27 +23,19 @@ import logging
 import queue
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from troth.domain import Began, Piece
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
 from troth.errors import EngineFault
 from troth.scheduler.counters import Counters
+from troth.scheduler.pace import Pace
 from troth.scheduler.request import Choice, Delivery, Request, in_line
 
 logger = logging.getLogger(__name__)
 
 Deliver = Callable[[list[Delivery]], None]
 Order = Literal["submit", "cancel", "stop"]
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How large a step may get."""
-
-    read_tokens: int = 512  # of prompts, in a step without speakers
-    read_tokens_beside_speech: int = 64  # of prompts, while others wait for their next token
 
 
 class Scheduler:
@@ -191,7 +183,7 @@ class Scheduler:
         Sequences go in by ascending slot: a decoder with one memory per sequence computes neighbours
         together and would split the batch at every step backwards.
         """
-        chunks = self._chunks()
+        chunks = self._pace.chunks(self._running.values(), self.decoder.batch_tokens)
         readers: list[tuple[Choice, int]] = []
         speakers: list[tuple[Choice, int]] = []
         self.decoder.begin()
@@ -211,23 +203,6 @@ class Scheduler:
         owners = {id(choice.request): choice.request for choice, _ in (*readers, *speakers)}
         self._alone = next(iter(owners.values())) if len(owners) == 1 else None
         return readers, speakers
-
-    def _chunks(self) -> dict[int, int]:
-        """How many prompt tokens each reading slot may add, shared evenly among those who read."""
-        reading = [choice for choice in self._running.values() if choice.is_reading]
-        speaking = len(self._running) - len(reading)
-        room = min(
-            self._pace.read_tokens_beside_speech if speaking else self._pace.read_tokens,
-            self.decoder.batch_tokens - speaking,
-        )
-        chunks: dict[int, int] = {}
-        by_need = sorted(reading, key=lambda choice: choice.request.prompt_tokens - choice.held)
-        for position, choice in enumerate(by_need):
-            share = max(1, room // (len(by_need) - position))
-            chunk = min(share, choice.request.prompt_tokens - choice.held, room)
-            chunks[choice.slot] = chunk
-            room -= chunk
-        return chunks
 
     def _compute(self) -> bool:
         """True when the decoder computed the batch; False when it was cut short or failed."""

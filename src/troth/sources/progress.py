@@ -57,7 +57,7 @@ class Lines:
 
     def end(self) -> None:
         """A line tells how much came."""
-        self.note(f"{self.title}: {share(self.done_bytes, self.total_bytes)}, done")
+        self.note(f"{self.title}: {share(self.done_bytes, self.total_bytes)}")
 
     def note(self, line: str) -> None:
         """The line is written at once."""

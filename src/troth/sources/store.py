@@ -139,7 +139,9 @@ class Store:
         if verify or not _is_untouched(path, record):
             settled = self._hash(path)
             if settled.sha256 != record.sha256:
-                self.progress.note(f"{path} is damaged (SHA-256 {settled.sha256}, recorded {record.sha256}): fetching")
+                self.progress.note(
+                    f"{path} is damaged (SHA-256 {settled.sha256}, recorded {record.sha256}): fetching it again"
+                )
                 _record_path(path).unlink(missing_ok=True)
                 return False
             record = dataclasses.replace(record, mtime_ns=path.stat().st_mtime_ns)
@@ -148,7 +150,7 @@ class Store:
             return True
         if isinstance(parse_address(source), PackageAddress):  # one version of a package never changes
             raise _not_pinned(source, record.sha256, pinned)
-        self.progress.note(f"{path} is not the pinned file: fetching")
+        self.progress.note(f"{path} is not the pinned file: fetching it again")
         return False
 
     def _fetch(self, path: Path, source: str, address: Address, pinned: str | None) -> None:

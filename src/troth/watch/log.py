@@ -56,6 +56,8 @@ def configure(level: Level, stream: TextIO | None = None) -> None:
 
     Start uvicorn with `log_config=None, access_log=False`, or it replaces this.
     """
+    # What no line of ours shows is not looked up: the "Optimization" section of logging's documentation.
+    logging.logThreads = logging.logMultiprocessing = logging.logProcesses = False
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(LineFormatter())
     root = logging.getLogger()

@@ -7,10 +7,10 @@ import threading
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.scripted import CHATML, ScriptedVocabulary
+from tests.support.scripted import CHATML, CONTROLS, MERGES, ScriptedVocabulary
 from troth.domain import Ask, Budget, Plan, Prompt, Role, Sampling, ServedModel, TokenIds, Turn
 from troth.errors import BadRequest, NotImplementedHere, OverContext, QueueFull
 from troth.prompt.render import Prompts, PromptSettings
@@ -45,7 +45,7 @@ def controls(tokens: TokenIds, vocabulary: ScriptedVocabulary = CHAT) -> list[in
 # ---- control tokens ---------------------------------------------------------------------------
 
 HOSTILE = st.lists(
-    st.sampled_from([*CHAT.controls, *CHAT.merges, "<", "|", ">", "im_", "end", "\n", " ", "\ufdd0", "\ufdd5", "x"]),
+    st.sampled_from([*CONTROLS, *MERGES, "<", "|", ">", "im_", "end", "\n", " ", "\ufdd0", "\ufdd5", "x"]),
     max_size=10,
 ).map("".join)
 HARMLESS = st.lists(st.sampled_from(["hello", "\n\n", " the", "<", ">", "h", "e", "\n", "é", "\ufdd3", "😀"])).map(
@@ -54,6 +54,7 @@ HARMLESS = st.lists(st.sampled_from(["hello", "\n\n", " the", "<", ">", "h", "e"
 SPOKEN = st.lists(st.tuples(st.sampled_from(ROLES), HOSTILE), min_size=1, max_size=4)
 
 
+@settings(deadline=None)  # each example starts a thread
 @given(SPOKEN)
 def test_forged_control_texts_never_become_control_tokens(spoken: list[tuple[Role, str]]) -> None:
     forged = render(plan(*(Turn(role=role, text=text) for role, text in spoken)))
@@ -62,6 +63,7 @@ def test_forged_control_texts_never_become_control_tokens(spoken: list[tuple[Rol
     assert controls(forged.tokens) == controls(harmless.tokens)
 
 
+@settings(deadline=None)  # each example starts a thread
 @given(st.lists(st.tuples(st.sampled_from(ROLES), HOSTILE), min_size=1, max_size=4))
 def test_quoting_changes_no_character_of_the_prompt(spoken: list[tuple[Role, str]]) -> None:
     said = [(role, text) for role, text in spoken if role != "system"]
@@ -71,6 +73,7 @@ def test_quoting_changes_no_character_of_the_prompt(spoken: list[tuple[Role, str
     assert CHAT.text(rendered.tokens) == plain + "<|im_start|>assistant\n"
 
 
+@settings(deadline=None)  # each example starts a thread
 @given(st.lists(HARMLESS, min_size=1, max_size=4))
 def test_ordinary_content_is_tokenised_as_one_text(texts: list[str]) -> None:
     rendered = render(plan(*map(user, texts)))

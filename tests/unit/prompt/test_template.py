@@ -95,7 +95,7 @@ def test_a_template_that_does_not_compile_is_not_implemented(source: str) -> Non
         "{{ cycler.__init__.__globals__.os }}",
         "{{ raise_exception.__globals__.json }}",
         "{{ strftime_now.__closure__[0] }}",
-        "{{ '{0.__class__}'.format(1).upper() }}",
+        "{{ '{0.__class__.__name__}'.format(1) }}",
         "{% include '/etc/passwd' %}",
     ],
 )

@@ -15,7 +15,7 @@ from tests.unit.scheduler.test_scheduler import Letters, words
 from troth.domain import Finished, Job, Prompt, Said, Sampling
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Unavailable
 from troth.scheduler.lane import Lane, LaneTicket, LineLimits
-from troth.scheduler.scheduler import Pace
+from troth.scheduler.pace import Pace
 
 
 def job(prompt: Sequence[int], answer_tokens: int = 10) -> Job:
@@ -112,8 +112,8 @@ def test_a_request_that_waits_too_long_is_refused_and_leaves_the_line() -> None:
             await text_of(running)
             await idle(lane)
 
-            assert lane.counters.requests_finished == 1
-            assert lane.counters.requests_cancelled == 1
+            assert lane.totals().requests_finished == 1
+            assert lane.totals().requests_cancelled == 1
 
     asyncio.run(run())
 
@@ -149,7 +149,7 @@ def test_cancelling_frees_the_slot_and_the_queue() -> None:
             gate.opened.set()
             await idle(lane)
 
-            assert lane.counters.requests_cancelled == 2
+            assert lane.totals().requests_cancelled == 2
 
     asyncio.run(run())
 

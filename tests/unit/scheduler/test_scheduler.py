@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.support.decoder import END, LetterVocabulary, ScriptedDecoder, alone, fail_once
 from troth.domain import Began, Ended, Event, Finished, Job, Piece, Progress, Prompt, Said, Sampling
 from troth.errors import EngineFault
+from troth.scheduler.pace import Pace
 from troth.scheduler.request import Delivery, Request
-from troth.scheduler.scheduler import Pace, Scheduler
+from troth.scheduler.scheduler import Scheduler
 
 
 class Letters:

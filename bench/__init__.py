@@ -1,0 +1,1 @@
+"""Benchmarks: A and B measured in one run, interleaved, and reported as ratios."""

@@ -1,0 +1,33 @@
+"""`python -m bench NAME …`: runs one benchmark, or all of them, and writes bench/results/NAME.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bench import edge, engine, start
+
+
+def main() -> int:
+    """The benchmarks asked for have run; their results are files."""
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=["edge", "engine", "start", []], help="default: all")
+    parser.add_argument("--llama-server", type=Path, help="the peer's binary; see bench/README.md")
+    parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; medians are reported")
+    arguments = parser.parse_args()
+    names = arguments.names or ["edge", "start", "engine"]
+    if "edge" in names:
+        edge.run(rounds=arguments.rounds)
+    if "start" in names:
+        start.run(rounds=arguments.rounds)
+    if "engine" in names:
+        if arguments.llama_server is None:
+            print("engine: needs --llama-server PATH; see bench/README.md", file=sys.stderr)
+            return 2
+        engine.run(arguments.llama_server, rounds=arguments.rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Faults that no single setting shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from troth.config.loader import Loaded
+
+Load = Callable[..., Loaded]
+Refused = Callable[..., list[str]]
+
+
+def test_a_name_used_twice_is_refused_whether_id_or_alias(refused: Refused) -> None:
+    text = (
+        "models:\n"
+        "  - {id: a, source: a.gguf, aliases: [b, c]}\n"
+        "  - {id: b, source: b.gguf}\n"
+        "  - {id: d, source: d.gguf, aliases: [c, d]}\n"
+    )
+
+    assert refused(text) == [
+        'troth.yaml:3: models.1.id: the name "b" is taken by models.0.aliases.0 (troth.yaml:2)',
+        'troth.yaml:4: models.2.aliases.0: the name "c" is taken by models.0.aliases.1 (troth.yaml:2)',
+        'troth.yaml:4: models.2.aliases.1: the name "d" is taken by models.2.id (troth.yaml:4)',
+    ]
+
+
+def test_an_unknown_engine_names_the_nearest_and_the_registered_ones(refused: Refused) -> None:
+    assert refused("models: [{id: a, source: a.gguf, engine: lama-cpp}]") == [
+        'troth.yaml:1: models.0.engine: unknown engine "lama-cpp"; did you mean llama_cpp? '
+        "Registered: llama_cpp, small"
+    ]
+
+
+def test_an_unknown_kind_names_the_known_ones(refused: Refused) -> None:
+    assert refused("models: [{id: a, source: a.gguf, kind: chatt}]") == [
+        'troth.yaml:1: models.0.kind: expected "chat", got "chatt"; did you mean "chat"?'
+    ]
+
+
+def test_an_unknown_guard_names_the_nearest_field(refused: Refused) -> None:
+    assert refused("contract: {guard: [logit-bias, seed, zzz]}") == [
+        'troth.yaml:1: contract.guard.0: no request has a field "logit-bias"; did you mean logit_bias?',
+        'troth.yaml:1: contract.guard.2: no request has a field "zzz"',
+    ]
+
+
+@pytest.mark.parametrize("default", [9, 10])
+def test_a_default_budget_may_reach_the_cap(loading: Load, default: int) -> None:
+    assert loading(f"budget: {{cap_tokens: 10, default_tokens: {default}}}").config.budget.default_tokens == default
+
+
+def test_a_default_budget_above_the_cap_is_refused(refused: Refused) -> None:
+    assert refused("budget:\n  cap_tokens: 10\n  default_tokens: 11") == [
+        "troth.yaml:3: budget.default_tokens: expected at most budget.cap_tokens, which is 10, got 11"
+    ]
+
+
+def test_a_source_that_cannot_be_one_is_refused_before_anything_is_fetched(refused: Refused) -> None:
+    (fault,) = refused("models: [{id: a, source: 'pypi:name/file.gguf'}]")
+
+    assert fault.startswith("troth.yaml:1: models.0.source: expected pypi:NAME==VERSION/path/in/wheel")
+
+
+def test_a_template_is_looked_up_beside_the_file_and_becomes_absolute(loading: Load, tmp_path: Path) -> None:
+    (tmp_path / "t.jinja").write_text("x")
+
+    config = loading("models: [{id: a, source: a.gguf, chat_template: t.jinja}]").config
+
+    assert config.models[0].chat_template == str(tmp_path / "t.jinja")
+
+
+def test_a_template_that_is_not_there_is_refused(refused: Refused, tmp_path: Path) -> None:
+    assert refused("models: [{id: a, source: a.gguf, chat_template: t.jinja}]") == [
+        f"troth.yaml:1: models.0.chat_template: there is no file {tmp_path / 't.jinja'}"
+    ]
+
+
+def test_cross_faults_are_told_beside_faults_of_single_settings(refused: Refused) -> None:
+    faults = refused("server: {port: x}\nbudget: {cap_tokens: 1, default_tokens: 2}\nmodels: [5, {id: 1}]")
+
+    assert [fault.split(": ")[1] for fault in faults] == [
+        "server.port",
+        "budget.default_tokens",
+        "models.0",
+        "models.1.id",
+        "models.1.source",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["models: 5", "models: {id: a}", "budget: []", "contract: [guard]", "contract: {guard: seed}", "hub: 1"],
+)
+def test_the_checks_survive_any_shape(refused: Refused, text: str) -> None:
+    assert len(refused(text)) == 1
+
+
+def test_an_unreadable_value_has_one_fault_only(refused: Refused) -> None:
+    text = (
+        "models: [{id: '${env:TROTH_TEST_UNSET}', source: '${env:TROTH_TEST_UNSET}', engine: '${env:TROTH_TEST_UNSET}',"
+        " chat_template: '${env:TROTH_TEST_UNSET}', aliases: [0731]}]\n"
+        "contract: {guard: ['${env:TROTH_TEST_UNSET}']}"
+    )
+
+    assert len(refused(text)) == 6
