@@ -123,7 +123,9 @@ def _prefill(running: Running, tokens: int, chance: random.Random) -> float:
         "max_tokens": 1,
         "temperature": 0,
     }
-    timings = httpx.post(f"{running.url}/v1/chat/completions", json=body, timeout=600).raise_for_status().json()["timings"]
+    timings = (
+        httpx.post(f"{running.url}/v1/chat/completions", json=body, timeout=600).raise_for_status().json()["timings"]
+    )
     assert timings["cache_n"] < 64, "the prompt was in the cache"
     rate: float = timings["prompt_per_second"]
     return rate

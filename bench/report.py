@@ -16,10 +16,9 @@ LIBRARIES = ("llama-cpp-python", "connexion", "starlette", "uvicorn", "pydantic"
 
 def machine() -> str:
     """The machine in a few lines: processor, cores, memory, load, versions."""
-    processor = next(
-        (line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").open() if line.startswith("model name")), "?"
-    )
-    memory = next(line.split()[1] for line in Path("/proc/meminfo").open() if line.startswith("MemTotal"))
+    processors = Path("/proc/cpuinfo").read_text().splitlines()
+    processor = next((line.split(":", 1)[1].strip() for line in processors if line.startswith("model name")), "?")
+    memory = Path("/proc/meminfo").read_text().split()[1]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     return "\n".join(

@@ -38,7 +38,7 @@ from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
 from troth.prompt.render import Prompts, PromptSettings
 from troth.prompt.template import TemplateLimits
-from troth.reply.text import TextInterpreter
+from troth.reply.text import TextInterpreters
 from troth.scheduler.lane import Lane, LineLimits
 from troth.scheduler.pace import Pace
 from troth.watch import log
@@ -115,7 +115,7 @@ def build(config: Config, paths: Mapping[str, Path]) -> Server:
         policy=Policy(catalogue, _policy_settings(config), CHAT_FIELDS),
         prompts=prompts,
         engines={name: WatchedEngine(lane, name, metrics) for name, lane in lanes.items()},
-        interpreter_factory=TextInterpreter,
+        interpreter_factory=TextInterpreters(),
         on_clamped=metrics.observe_clamp,
     )
     return Server(config, catalogue, lanes, prompts, conversation, metrics, templates)

@@ -115,11 +115,11 @@ def _serve(arguments: argparse.Namespace) -> int:
     loaded = _load(arguments, flags)
     paths = _fetch_models(loaded, verify=False, inspect=True)
 
-    from troth import app
+    from troth.app import StartFault, serve
 
     try:
-        return app.serve(loaded.config, paths, loaded.origins)
-    except app.StartFault as fault:
+        return serve(loaded.config, paths, loaded.origins)
+    except StartFault as fault:
         raise CommandFault(str(fault)) from fault
 
 

@@ -17,7 +17,7 @@ ARROWS: dict[str, set[str]] = {
     "domain": set(),
     "errors": set(),
     "contract": set(),
-    "config": set(),
+    "config": {"sources", "engines.registry"},  # it checks addresses, and lists the engines' options
     "sources": set(),
     "policy": set(),
     "reply": set(),

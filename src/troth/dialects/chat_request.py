@@ -82,7 +82,7 @@ def read(body: ChatCompletionRequest, given: frozenset[str]) -> Ask:
         logprobs=_logprobs(body),
         priority=body.priority or 0,
         add_generation_prompt=body.add_generation_prompt is not False,
-        template_kwargs=dict(body.chat_template_kwargs or {}),
+        template_kwargs=_template_kwargs(body),
         progress=streamed and bool(body.return_progress),
         token_timings=streamed and bool(body.timings_per_token),
     )
@@ -91,6 +91,24 @@ def read(body: ChatCompletionRequest, given: frozenset[str]) -> Ask:
 def include_usage(body: ChatCompletionRequest) -> bool:
     """True when the stream ends with a usage chunk (`stream_options.include_usage`)."""
     return body.stream_options is not None and bool(body.stream_options.include_usage)
+
+
+def _template_kwargs(body: ChatCompletionRequest) -> dict[str, Any]:
+    """The client's template variables. "No thinking", in whatever spelling, is told to the template too."""
+    kwargs = dict(body.chat_template_kwargs or {})
+    off = (
+        body.enable_thinking is False
+        or body.reasoning_effort is not None
+        or body.thinking is not None
+        or bool(body.reasoning)
+    )  # the contract let only their neutral values through, and those all mean off
+    if off and kwargs.setdefault("enable_thinking", False) is not False:
+        raise BadRequest(
+            "`chat_template_kwargs.enable_thinking` is true while another field switches thinking off.",
+            param="chat_template_kwargs",
+            code="conflicting_values",
+        )
+    return kwargs
 
 
 def _turn(message: Any) -> Turn:  # one of the generated message models, told apart by `role`

@@ -72,9 +72,10 @@ def create_asgi(
         ExactRouting, operations=tables.operations, keyring=keyring, assets={ASSETS + "/": _docs_are_open(spec)}
     )
     inner = Router(routes=[assets_mount()], redirect_slashes=False)
+    security = [SecurityMiddleware] if keyring else []
     stack = ConnexionMiddleware(
         ContractMiddleware(inner),
-        middlewares=[ServerErrorMiddleware, ExceptionMiddleware, routing, SecurityMiddleware, LifespanMiddleware],
+        middlewares=[ServerErrorMiddleware, ExceptionMiddleware, routing, *security, LifespanMiddleware],
         lifespan=lifespan,
         resolver=Resolver(bound.__getitem__),
         security_map=security_map(keyring),

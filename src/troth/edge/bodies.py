@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope
 from troth.errors import BodyTooLarge, ClientGone, UnsupportedMedia
 
 # What curl, browsers and bare clients send along with a JSON text when nobody told them otherwise.
-FORGIVEN_TYPES = frozenset({"", "application/json", "text/plain", "application/x-www-form-urlencoded", "*/*"})
+FORGIVEN_TYPES = frozenset({b"", b"text/plain", b"application/x-www-form-urlencoded", b"*/*"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class BodyRules:
 
     async def read(self, scope: Scope, receive: Receive) -> bytes:
         """The whole body. Raises UnsupportedMedia, BodyTooLarge (before reading it all) or ClientGone."""
-        media_type, length = "", 0
+        media_type, length = b"", 0
         for name, value in scope["headers"]:
             if name == b"content-type":
-                media_type = value.partition(b";")[0].strip().lower().decode("latin-1")
+                media_type = value
             elif name == b"content-length":
                 length = int(value) if value.isdigit() else 0
             elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
@@ -37,8 +37,9 @@ class BodyRules:
             raise self._too_large()
         return await self._receive_all(receive)
 
-    def _check_type(self, media_type: str) -> None:
-        if media_type == "application/json" or media_type.endswith("+json"):
+    def _check_type(self, value: bytes) -> None:
+        media_type = value.partition(b";")[0].strip().lower()
+        if media_type == b"application/json" or media_type.endswith(b"+json"):
             return
         if self.strict_content_type or media_type not in FORGIVEN_TYPES:
             raise UnsupportedMedia("This route reads JSON: send the header 'Content-Type: application/json'.")

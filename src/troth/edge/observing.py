@@ -11,10 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from troth.domain import Account
 from troth.edge.exchange import SCOPE_KEY, Exchange
-from troth.watch.log import REQUEST_ID
+from troth.watch.log import REQUEST_ID, AccessLog
 from troth.watch.metrics import Metrics
-
-access = logging.getLogger("troth.access")
 
 REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
 STARTS = ("http.response.start", "websocket.http.response.start")
@@ -27,6 +25,7 @@ class Observing:
     def __init__(self, app: ASGIApp, *, metrics: Metrics, quiet: frozenset[str]) -> None:
         self._app = app
         self._metrics = metrics
+        self._access = AccessLog()
         self._quiet = quiet  # operations that are neither counted nor logged above debug
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,10 +62,8 @@ class Observing:
         if not quiet:
             self._metrics.observe_response(operation=exchange.operation, status=status)
         level = logging.DEBUG if quiet else logging.INFO
-        if access.isEnabledFor(level):
-            # Made here, not by `access.log`: looking for the caller would cost more than writing the line.
-            line = _line(exchange, status, seconds)
-            access.handle(access.makeRecord(access.name, level, __file__, 0, line, (), None))
+        if self._access.wants(level):
+            self._access.write(level, _line(exchange, status, seconds))
 
 
 def _line(exchange: Exchange, status: int, seconds: float) -> str:

@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 MESSAGE_BYTES_MAX = 2048
 PARAM_BYTES_MAX = 512
+JSON_BYTES_PER_CHARACTER = 6  # at most, the quotes aside
 
 ANTHROPIC_TYPES = {
     400: "invalid_request_error",
@@ -39,6 +40,8 @@ ANTHROPIC_TYPES = {
 
 def clipped(text: str, bytes_max: int) -> str:
     """`text`, cut until its JSON form has at most `bytes_max` bytes."""
+    if len(text) * JSON_BYTES_PER_CHARACTER <= bytes_max - 2:
+        return text
     text = text[:bytes_max]
     while len(to_json(text)) > bytes_max:
         text = text[: len(text) * 3 // 4]

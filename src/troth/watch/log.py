@@ -10,6 +10,7 @@ from typing import Literal, TextIO
 
 Level = Literal["debug", "info", "warning", "error"]
 
+ACCESS = "troth.access"
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 
 # Others may speak from this level on; below it they would repeat our lines or quote a request.
@@ -34,10 +35,12 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of `record`: time, level, logger, the request's id where there is one, the message."""
-        message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
-        request_id = "" if record.name == "troth.access" else REQUEST_ID.get()
-        where = f" id={request_id}" if request_id else ""
         stamp = self._time(record.created)
+        if record.name == ACCESS:  # made by `access_record`, so it is one line and has its id
+            return f"time={stamp} level={record.levelname.lower()} logger={ACCESS} {record.msg}"
+        message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
+        request_id = REQUEST_ID.get()
+        where = f" id={request_id}" if request_id else ""
         line = f"time={stamp} level={record.levelname.lower()} logger={record.name}{where} {message}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
@@ -49,6 +52,32 @@ class LineFormatter(logging.Formatter):
             self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
             self._second = second
         return f"{self._stamp}.{int((created - second) * 1000):03d}Z"
+
+
+class AccessLog:
+    """The logger of the access lines, one per request.
+
+    Its records are copies of one record: making each anew, with the search for its caller, would cost more
+    than writing the line.
+    """
+
+    def __init__(self) -> None:
+        self._logger = logging.getLogger(ACCESS)
+        self._levels = {
+            level: self._logger.makeRecord(ACCESS, level, __file__, 0, "", (), None).__dict__
+            for level in (logging.DEBUG, logging.INFO)
+        }
+
+    def wants(self, level: int) -> bool:
+        """True when a line of this level would be written."""
+        return self._logger.isEnabledFor(level)
+
+    def write(self, level: int, line: str) -> None:
+        """The line is in the log. It must be one line."""
+        record = logging.LogRecord.__new__(logging.LogRecord)
+        record.__dict__.update(self._levels[level])
+        record.msg, record.created = line, time.time()
+        self._logger.handle(record)
 
 
 def configure(level: Level, stream: TextIO | None = None) -> None:

@@ -24,7 +24,7 @@ def test_a_folder_without_a_table_of_contents_is_refused(tmp_path: Path) -> None
 
 
 def test_broken_yaml_is_refused_with_its_file(edit: Edit) -> None:
-    with pytest.raises(SourceError, match="errors.yaml"):
+    with pytest.raises(SourceError, match=r"errors\.yaml"):
         edit("responses/errors.yaml", "Failed:", "Failed: [")
 
 

@@ -30,8 +30,7 @@ def test_a_name_used_twice_is_refused_whether_id_or_alias(refused: Refused) -> N
 
 def test_an_unknown_engine_names_the_nearest_and_the_registered_ones(refused: Refused) -> None:
     assert refused("models: [{id: a, source: a.gguf, engine: lama-cpp}]") == [
-        'troth.yaml:1: models.0.engine: unknown engine "lama-cpp"; did you mean llama_cpp? '
-        "Registered: llama_cpp, small"
+        'troth.yaml:1: models.0.engine: unknown engine "lama-cpp"; did you mean llama_cpp? Registered: llama_cpp, small'
     ]
 
 

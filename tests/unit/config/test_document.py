@@ -131,7 +131,7 @@ def test_the_value_of_a_variable_is_not_read_again() -> None:
 def test_a_put_value_forgets_everything_about_the_old_one() -> None:
     written = read("a: {b: 1, c: ['${env:X}']}", X="x")
 
-    put(written, "a.c=[2]", "--set", {}.get)
+    put(written, "a.c=[2]", "--set", lambda _: None)
 
     assert written.value == {"a": {"b": 1, "c": [2]}}
     assert written.place(("a", "c", 0)) == "--set"
@@ -142,6 +142,6 @@ def test_a_put_value_forgets_everything_about_the_old_one() -> None:
 def test_a_put_value_without_text_is_null() -> None:
     written = Written("")
 
-    put(written, "a=", "--set", {}.get)
+    put(written, "a=", "--set", lambda _: None)
 
     assert written.value == {"a": None}

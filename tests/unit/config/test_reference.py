@@ -16,9 +16,7 @@ FOLDER = Path(__file__).parents[3] / "config"
 
 
 def loaded(path: Path | None) -> Config:
-    return load(
-        path, engine_options=registry.options_of, engine_names=registry.names(), guardable=frozenset()
-    ).config
+    return load(path, engine_options=registry.options_of, engine_names=registry.names(), guardable=frozenset()).config
 
 
 def test_the_checked_in_reference_is_what_the_generator_writes() -> None:

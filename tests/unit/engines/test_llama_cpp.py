@@ -108,9 +108,7 @@ def test_a_seed_repeats_its_draw_and_another_seed_draws_differently(decoder: Dec
     ],
     ids=lambda changed: "-".join(changed),
 )
-def test_every_sampler_changes_what_is_drawn(
-    decoder: Decoder, prompt: TokenIds, changed: Mapping[str, object]
-) -> None:
+def test_every_sampler_changes_what_is_drawn(decoder: Decoder, prompt: TokenIds, changed: Mapping[str, object]) -> None:
     base = {"temperature": 1.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
 
     plain = generate(decoder, prompt, Sampling(**base), seed=5)  # type: ignore[arg-type]  # names of Sampling

