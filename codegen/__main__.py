@@ -1,4 +1,5 @@
-"""`python -m codegen` writes `src/troth/_generated/`; `--check` only says whether it would change.
+"""`python -m codegen` writes `src/troth/_generated/` and two pages of `docs/`; `--check` only says whether
+they would change.
 
 `--lint` only checks the rules of the document.
 
@@ -16,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from codegen.bundle import Document, bundle
+from codegen.fieldbook import write_field_page, write_route_page
 from codegen.lint import lint
 from codegen.models import reply_components, request_components, with_parameters, write_models
 from codegen.source import Source, SourceError
@@ -25,6 +27,7 @@ from codegen.tables import write_fields, write_operations
 ROOT = Path(__file__).resolve().parent.parent
 OPENAPI = ROOT / "openapi"
 GENERATED = ROOT / "src" / "troth" / "_generated"
+DOCS = ROOT / "docs"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,13 +53,14 @@ def main(arguments: list[str] | None = None) -> int:
     if options.strict_view is not None:
         options.strict_view.write_text(as_json(strict_view(document)), "utf-8")
         return 0
-    files = generate(document, source.sha256())
-    return check(files, GENERATED) if options.check else write(files, GENERATED)
+    act = check if options.check else write
+    code = act(generate(document, source.sha256()), GENERATED)
+    return max(code, act(generate_pages(document, source.sha256()), DOCS))
 
 
 def generate(document: Document, sha256: str) -> dict[str, str]:
     """Name and text of every generated file, stamped with the source's sha256 and the generator's version."""
-    generator = f"datamodel-code-generator {version('datamodel-code-generator')}"
+    generator = _generator()
     stamp = f"sha256 of openapi/: {sha256}; {generator}"
 
     def header(what: str) -> str:
@@ -74,13 +78,29 @@ def generate(document: Document, sha256: str) -> dict[str, str]:
     }
 
 
+def generate_pages(document: Document, sha256: str) -> dict[str, str]:
+    """Name and text of every generated page of the documentation, stamped like the code."""
+    stamp = (
+        "<!-- Generated from openapi/ by `python -m codegen`; do not edit.\n"
+        f"     sha256 of openapi/: {sha256}; {_generator()} -->\n"
+    )
+    return {
+        "fields.md": write_field_page(document, stamp),
+        "routes.md": write_route_page(document, stamp),
+    }
+
+
+def _generator() -> str:
+    return f"datamodel-code-generator {version('datamodel-code-generator')}"
+
+
 def as_json(document: Document) -> str:
     """The document as text, the same for the same document."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def write(files: dict[str, str], folder: Path) -> int:
-    """The folder holds exactly these files; returns 0."""
+    """The folder holds these files; returns 0."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         folder.joinpath(name).write_text(text, "utf-8")
@@ -88,7 +108,7 @@ def write(files: dict[str, str], folder: Path) -> int:
 
 
 def check(files: dict[str, str], folder: Path) -> int:
-    """0 when the folder holds exactly these texts; otherwise prints the difference and returns 1."""
+    """0 when the folder holds these texts; otherwise prints the difference and returns 1."""
     drifted = 0
     for name, text in files.items():
         path = folder / name

@@ -127,10 +127,9 @@ def request_models(document: Document) -> dict[str, dict[str, Any]]:
     return {name: schemas[name] for name in dict.fromkeys(bodies + parameters)}
 
 
-def field_rules(document: Document, schema: dict[str, Any], under: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def field_rules(document: Document, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Path and rule of every request field of `schema`, at any depth."""
-    for name, field in properties_of(document, schema).items():
-        path = f"{under}{name}"
+    for path, field in request_fields(document, schema):
         contract = field["x-contract"]
         yield (
             path,
@@ -139,6 +138,13 @@ def field_rules(document: Document, schema: dict[str, Any], under: str = "") -> 
                 **{key: contract[key] for key in ("neutral", "of", "to") if key in contract},
             },
         )
+
+
+def request_fields(document: Document, schema: dict[str, Any], under: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Path and schema of every request field of `schema`, at any depth."""
+    for name, field in properties_of(document, schema).items():
+        path = f"{under}{name}"
+        yield path, field
         yield from _inside(document, field, path)
 
 
@@ -171,20 +177,20 @@ def _inside(document: Document, field: dict[str, Any], path: str) -> Iterator[tu
         if "items" in branch:
             yield from _items(document, resolved(document, branch["items"]), path)
         elif properties_of(document, branch):
-            yield from field_rules(document, branch, path + ".")
+            yield from request_fields(document, branch, path + ".")
 
 
 def _items(document: Document, items: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     mapping = items.get("discriminator", {}).get("mapping")
     if mapping is None:
         if properties_of(document, items):
-            yield from field_rules(document, items, f"{path}[].")
+            yield from request_fields(document, items, f"{path}[].")
         return
     tags: dict[str, list[str]] = {}
     for tag, ref in mapping.items():
         tags.setdefault(ref, []).append(tag)
     for ref, names in tags.items():
-        yield from field_rules(document, {"$ref": ref}, f"{path}[{'|'.join(names)}].")
+        yield from request_fields(document, {"$ref": ref}, f"{path}[{'|'.join(names)}].")
 
 
 def _body_model(operation: dict[str, Any]) -> str | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
+import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -39,8 +41,9 @@ from troth.policy.terms import PolicySettings
 from troth.prompt.render import Prompts, PromptSettings
 from troth.prompt.template import TemplateLimits
 from troth.reply.text import TextInterpreters
-from troth.scheduler.lane import Lane, LineLimits
+from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.pace import Pace
+from troth.scheduler.prefix_cache import CacheLimits
 from troth.watch import log
 from troth.watch.generation import WatchedEngine
 from troth.watch.metrics import Metrics
@@ -48,6 +51,7 @@ from troth.watch.metrics import Metrics
 logger = logging.getLogger(__name__)
 
 BACKLOG = 2048
+FAREWELL_SECONDS = 2.0  # for answers that were cut off after `server.stop_seconds` to say so
 CHAT_FIELDS = FIELDS["ChatCompletionRequest"]
 
 
@@ -63,7 +67,8 @@ def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str])
     log.configure(config.log.level)
     listener = listen(config.server.host, config.server.port)
     built = build(config, paths)
-    server = uvicorn.Server(
+    server = PatientServer(
+        built,
         uvicorn.Config(
             built.asgi(lambda: setattr(server, "should_exit", True)),
             lifespan="on",  # with "auto", a start that failed would be served as 500s
@@ -74,11 +79,13 @@ def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str])
             access_log=False,
             server_header=False,
             backlog=BACKLOG,
-            timeout_graceful_shutdown=max(1, round(config.server.stop_seconds)),
-        )
+            timeout_graceful_shutdown=math.ceil(config.server.stop_seconds + FAREWELL_SECONDS),
+        ),
     )
     host, port = listener.getsockname()[:2]
     logger.info("event=listening url=http://%s:%d models=%s", host, port, ",".join(model.id for model in config.models))
+    # uvicorn raises the signal that ended it once more: ending when told to is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
     try:
         server.run(sockets=[listener])
     finally:
@@ -86,6 +93,27 @@ def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str])
     if built.faults:
         raise StartFault("\n".join(built.faults))
     return 0
+
+
+class PatientServer(uvicorn.Server):
+    """uvicorn, where answers that are not ready within `server.stop_seconds` end with a fault that clients can read."""
+
+    def __init__(self, built: Server, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._built = built
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Nobody is connected any more, and the models' memory is given back."""
+        ending = asyncio.create_task(self._end_answers())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            ending.cancel()
+
+    async def _end_answers(self) -> None:
+        await asyncio.sleep(self._built.config.server.stop_seconds)
+        for lane in self._built.lanes.values():
+            await lane.stop()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -223,10 +251,15 @@ class Server:
 
 
 def _lane(model: ModelSettings, path: Path, config: Config) -> Lane:
-    engine = registry.create(model.engine, path, model.options)
-    limits = LineLimits(config.limits.queue_max, config.limits.queue_seconds_max)
     options = model.options
-    return Lane(model.id, engine, limits, Pace(options.batch_tokens, options.read_tokens_beside_speech))
+    settings = LaneSettings(
+        queue_max=config.limits.queue_max,
+        queue_seconds_max=config.limits.queue_seconds_max,
+        pace=Pace(options.batch_tokens, options.read_tokens_beside_speech),
+        cache=CacheLimits(options.prefix_cache_bytes, options.prefix_cache_tokens_min),
+        draft_tokens_max=options.draft_tokens_max,
+    )
+    return Lane(model.id, registry.create(model.engine, path, options), settings)
 
 
 def _served(model: ModelSettings, lane: Lane) -> ServedModel:
@@ -271,7 +304,7 @@ def _edge_settings(config: Config) -> EdgeSettings:
         body_bytes_max=config.server.body_bytes_max,
         strict_content_type=config.server.strict_content_type,
         keepalive_seconds=config.stream.keepalive_seconds,
-        stop_seconds=config.server.stop_seconds,
+        stop_seconds=config.server.stop_seconds + FAREWELL_SECONDS,
         unknown_fields=config.contract.unknown_fields,
         guard=config.contract.guard,
     )

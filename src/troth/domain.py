@@ -104,6 +104,7 @@ class Ask:
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # alternatives per token; None: no logprobs at all
     priority: int = 0  # lower runs first, as in vLLM
+    label: str | None = None  # the client's name for the conversation
     add_generation_prompt: bool = True
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     progress: bool = False  # report prompt progress
@@ -266,6 +267,7 @@ class Job:
     ignore_eos: bool = False
     logprobs: int | None = None
     priority: int = 0
+    label: str | None = None  # the client's name for the conversation
     progress: bool = False
     token_timings: bool = False
 

@@ -49,6 +49,11 @@ class Refusal(Exception):
         self.details = dict(details or {})
         self.headers = dict(headers or {})
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What an error body says besides message, type, param and code."""
+        return {"details": self.details} if self.details else {}
+
 
 class BadRequest(Refusal):
     """The request says something that cannot be served as said."""
@@ -77,6 +82,11 @@ class OverContext(BadRequest):
             param="messages",
             details={"n_prompt_tokens": prompt_tokens, "n_ctx": context_tokens, "n_surplus_tokens": surplus},
         )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The counts, beside the message in every dialect: llama-server's clients read them there."""
+        return self.details
 
 
 class Unauthorized(Refusal):

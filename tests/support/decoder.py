@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from troth.domain import Sampling, TokenIds, TokenLogprob
-from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, Vocabulary
+from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, State, Vocabulary
 
 END = 0
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
@@ -58,11 +58,14 @@ def next_token(held: Sequence[int], seed: int) -> int:
     return int.from_bytes(digest) % LetterVocabulary.size
 
 
-def alone(prompt: Sequence[int], seed: int, answer_tokens: int) -> list[int]:
+Picker = Callable[[Sequence[int], int], int]
+
+
+def alone(prompt: Sequence[int], seed: int, answer_tokens: int, picker: Picker = next_token) -> list[int]:
     """The tokens that a request gets when nobody else is served; the end token included."""
     held, answer = list(prompt), list[int]()
     while len(answer) < answer_tokens:
-        token = next_token(held, seed)
+        token = picker(held, seed)
         answer.append(token)
         if token == END:
             break
@@ -77,16 +80,17 @@ class ScriptedDecoder:
     slots: int = 4
     context_tokens: int = 256
     batch_tokens: int = 32
+    can_cut: bool = True
     vocabulary: Vocabulary = field(default_factory=LetterVocabulary)
     before_decode: Callable[[ScriptedDecoder], None] = lambda decoder: None
     samplers: list[SeedSampler] = field(default_factory=list)
     computed_tokens: int = 0
     is_closed: bool = False
-    picker: Callable[[Sequence[int], int], int] = next_token
+    picker: Picker = next_token
 
     def __post_init__(self) -> None:
         self.memory: list[list[int]] = [[] for _ in range(self.slots)]
-        self.pending: list[tuple[int, list[int], bool]] = []
+        self.pending: list[tuple[int, list[int], int]] = []
         self.rows: list[list[int]] = []
         self.is_interrupted = False
 
@@ -94,14 +98,14 @@ class ScriptedDecoder:
         """The batch is empty."""
         self.pending = []
 
-    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, wants_logits: bool) -> int:
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, rows: int) -> int:
         """Fails the test when a slot is written twice, out of order, or not where its memory ends."""
         assert len(tokens) > 0
         assert position == len(self.memory[slot]), f"slot {slot} holds {len(self.memory[slot])}, written at {position}"
         assert not self.pending or self.pending[-1][0] < slot, "slots go in by ascending number"
-        self.pending.append((slot, [int(token) for token in tokens], wants_logits))
+        self.pending.append((slot, [int(token) for token in tokens], rows))
         assert sum(len(each[1]) for each in self.pending) <= self.batch_tokens
-        return sum(each[2] for each in self.pending) - 1 if wants_logits else -1
+        return sum(each[2] for each in self.pending) - rows if rows else -1
 
     def decode(self) -> None:
         """The pending tokens are held; `before_decode` may raise what a real decoder would."""
@@ -110,12 +114,12 @@ class ScriptedDecoder:
             self.is_interrupted = False
             raise DecodeInterrupted
         self.rows = []
-        for slot, tokens, wants_logits in self.pending:
+        for slot, tokens, rows in self.pending:
             self.memory[slot].extend(tokens)
             self.computed_tokens += len(tokens)
-            assert len(self.memory[slot]) <= self.context_tokens
-            if wants_logits:
-                self.rows.append(list(self.memory[slot]))
+            held = len(self.memory[slot])
+            assert held <= self.context_tokens
+            self.rows.extend(self.memory[slot][: held - rows + k + 1] for k in range(rows))
 
     def interrupt(self) -> None:
         """The next batch is cut short."""
@@ -137,13 +141,21 @@ class ScriptedDecoder:
 
     def forget(self, slot: int, position: int) -> None:
         """The slot ends before `position`."""
+        assert self.can_cut or position in (0, len(self.memory[slot]))
         del self.memory[slot][position:]
 
-    def copy(self, source: int, target: int, tokens: int) -> None:
-        """Fails the test when the target is not empty or the source holds too little."""
-        assert self.memory[target] == []
-        assert len(self.memory[source]) >= tokens
-        self.memory[target] = self.memory[source][:tokens]
+    def save(self, slot: int) -> State:
+        """The tokens are the state."""
+        import numpy as np
+
+        return np.array(self.memory[slot], dtype=np.uint8)
+
+    def restore(self, slot: int, state: State, tokens: int) -> None:
+        """Fails the test when the slot is not empty or the state holds too little."""
+        assert self.memory[slot] == []
+        assert len(state) >= tokens
+        assert self.can_cut or len(state) == tokens
+        self.memory[slot] = state.tolist()[:tokens]
 
     def describe(self) -> Mapping[str, Any]:
         """No facts."""

@@ -17,7 +17,7 @@ ARROWS: dict[str, set[str]] = {
     "domain": set(),
     "errors": set(),
     "contract": set(),
-    "config": {"sources", "engines.registry"},  # it checks addresses, and lists the engines' options
+    "config": {"sources", "engines"},  # it checks addresses, and lists the options of the engines
     "sources": set(),
     "policy": set(),
     "reply": set(),

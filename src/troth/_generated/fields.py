@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 673edba46dcec33d914f0b058e48ea8f149ef217d41ae131ad1531c818cdf111; datamodel-code-generator 0.89.0
+sha256 of openapi/: 80709f1840ea67e7b4ffa34561375ef8c2ef36e70afb44b731719f98040752ea; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

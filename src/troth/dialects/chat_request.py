@@ -81,6 +81,7 @@ def read(body: ChatCompletionRequest, given: frozenset[str]) -> Ask:
         stop=_stop(body.stop),
         logprobs=_logprobs(body),
         priority=body.priority or 0,
+        label=body.session_id or None,
         add_generation_prompt=body.add_generation_prompt is not False,
         template_kwargs=_template_kwargs(body),
         progress=streamed and bool(body.return_progress),

@@ -8,13 +8,13 @@ from troth.errors import Refusal
 
 
 def openai_fault(refusal: Refusal) -> dict[str, Any]:
-    """`refusal` as OpenAI's clients read it; its details stand beside the message."""
+    """`refusal` as OpenAI's clients read it; the same shape as before the first byte."""
     return {
         "error": {
             "message": refusal.message,
             "type": refusal.type,
             "param": refusal.param,
             "code": refusal.code,
-            **refusal.details,
+            **refusal.facts,
         }
     }

@@ -1,8 +1,8 @@
 """How a refusal is said: status, headers and a body in the shape that the dialect's clients read.
 
-1. OpenAI: `{"error": {message, type, param, code, …details}}`.
-2. Anthropic: `{"type": "error", "error": {type, message, …details}, "request_id"}`.
-3. Native (llama-server): `{"error": {code: <the status>, message, type, …details}}`.
+1. OpenAI: `{"error": {message, type, param, code, …facts}}`.
+2. Anthropic: `{"type": "error", "error": {type, message, …facts}, "request_id"}`.
+3. Native (llama-server): `{"error": {code: <the status>, message, type, …facts}}`.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def refusal_body(refusal: Refusal, dialect: str, request_id: str) -> bytes:
         kind = ANTHROPIC_TYPES.get(refusal.status, fallback)
         shape = {
             "type": "error",
-            "error": {"type": kind, "message": message, **refusal.details},
+            "error": {"type": kind, "message": message, **refusal.facts},
             "request_id": request_id,
         }
     elif dialect == "native":
-        shape = {"error": {"code": refusal.status, "message": message, "type": refusal.type, **refusal.details}}
+        shape = {"error": {"code": refusal.status, "message": message, "type": refusal.type, **refusal.facts}}
     else:
         param = refusal.param and clipped(refusal.param, PARAM_BYTES_MAX)
-        error = {"message": message, "type": refusal.type, "param": param, "code": refusal.code, **refusal.details}
+        error = {"message": message, "type": refusal.type, "param": param, "code": refusal.code, **refusal.facts}
         shape = {"error": error}
     return to_json(shape)
 

@@ -20,6 +20,7 @@ from troth.edge.exchange import Exchange
 logger = logging.getLogger(__name__)
 
 CHECKS_PER_KEEPALIVE = 4  # how often silence is looked for, per keepalive interval
+GRACE_SHARE = 0.8  # of `stop_seconds`: a stream ends by itself before the server cancels it
 
 
 class StreamSender:
@@ -46,7 +47,7 @@ class StreamSender:
             # The declared type is an event, but bytes are passed through (sse_starlette.event.ensure_bytes).
             ping_message_factory=lambda: cast(ServerSentEvent, relay.keepalive()),
             client_close_handler_callable=departed,
-            shutdown_grace_period=self._stop_seconds,
+            shutdown_grace_period=self._stop_seconds * GRACE_SHARE,
         )
         try:
             await response(scope, receive, send)

@@ -11,8 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
 from troth.domain import Job, Sampling, Ticket, TokenIds, TokenLogprob
 
+State = npt.NDArray[np.uint8]  # the saved memory of one sequence
 EngineStatus = Literal["loading", "ready", "failed", "stopped"]
 LoadProgress = Callable[[float], None]  # 0.0 … 1.0; called on the engine's thread
 
@@ -114,13 +118,17 @@ class Decoder(Protocol):
     slots: int
     context_tokens: int  # of one sequence
     batch_tokens: int  # the most that one batch holds
+    can_cut: bool  # a memory may be shortened to any length; otherwise only emptied
     vocabulary: Vocabulary
 
     def begin(self) -> None:
         """The batch is empty."""
 
-    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, wants_logits: bool) -> int:
-        """`tokens` follow at `position` of the slot's sequence. Returns the row to pick from, or -1."""
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, rows: int) -> int:
+        """`tokens` follow at `position` of the slot's sequence; the last `rows` of them get rows to pick from.
+
+        Returns the first of these rows, the others follow it; -1 when `rows` is 0.
+        """
 
     def decode(self) -> None:
         """The batch is computed. Raises DecodeFault or DecodeInterrupted."""
@@ -140,8 +148,11 @@ class Decoder(Protocol):
     def forget(self, slot: int, position: int) -> None:
         """The slot's sequence ends before `position`; 0 empties the slot."""
 
-    def copy(self, source: int, target: int, tokens: int) -> None:
-        """The empty slot `target` holds the first `tokens` tokens of `source`."""
+    def save(self, slot: int) -> State:
+        """A copy of the slot's memory, to be restored into any slot of this decoder."""
+
+    def restore(self, slot: int, state: State, tokens: int) -> None:
+        """The empty slot holds the first `tokens` tokens of the state."""
 
     def describe(self) -> Mapping[str, Any]:
         """The model's facts, JSON-ready: names, sizes, settings in force."""

@@ -17,6 +17,10 @@ class Counters:
     decode_calls: int = 0
     busy_slots: int = 0  # summed over decode calls
     sequence_tokens_max: int = 0  # the longest sequence seen
+    draft_tokens: int = 0
+    draft_tokens_accepted: int = 0
+    drafts: int = 0
+    preemptions: int = 0
     requests_finished: int = 0
     requests_cancelled: int = 0
     requests_failed: int = 0

@@ -20,7 +20,9 @@ from troth.domain import Event, Finished, Job
 from troth.engines.base import Decoder, Decodes, EngineReport, EngineStatus, LoadProgress, Vocabulary
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Refusal, Unavailable
 from troth.scheduler.counters import Counters
+from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
+from troth.scheduler.prefix_cache import CacheLimits, PrefixCache
 from troth.scheduler.request import Delivery, Request
 from troth.scheduler.scheduler import Scheduler
 
@@ -34,11 +36,14 @@ SWITCH_INTERVAL_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
-class LineLimits:
-    """How long the line may get, in requests and in seconds."""
+class LaneSettings:
+    """How long the line may get, how large a step, what is kept, and how far ahead is guessed."""
 
-    queue_max: int = 64
+    queue_max: int = 64  # requests that wait
     queue_seconds_max: float = 3600.0
+    pace: Pace = Pace()
+    cache: CacheLimits = CacheLimits()
+    draft_tokens_max: int = 8  # 0: no speculation
 
 
 class LaneTicket:
@@ -129,12 +134,11 @@ class LaneTicket:
 class Lane:
     """One engine with its line and its thread: a `Generates` built from a `Decodes`."""
 
-    def __init__(self, name: str, engine: Decodes, limits: LineLimits, pace: Pace) -> None:
+    def __init__(self, name: str, engine: Decodes, settings: LaneSettings) -> None:
         self.name = name
         self.honours = engine.honours
         self._engine = engine
-        self._limits = limits
-        self._pace = pace
+        self._settings = settings
         self._status: EngineStatus = "loading"
         self._load_progress = 0.0
         self._fault: str | None = None
@@ -174,7 +178,9 @@ class Lane:
                 loop.call_soon_threadsafe(settle, fault)
                 return
             self._decoder = decoder
-            self._scheduler = Scheduler(decoder, self._post, self._pace)
+            cache = PrefixCache(self._settings.cache, can_cut=decoder.can_cut)
+            drafter = Drafter(self._settings.draft_tokens_max if decoder.can_cut else 0)
+            self._scheduler = Scheduler(decoder, self._post, self._settings.pace, cache, drafter)
             self._status = "ready"
             loop.call_soon_threadsafe(settle, None)
             try:
@@ -209,13 +215,13 @@ class Lane:
     def submit(self, job: Job) -> LaneTicket:
         """The job is in the line. Raises QueueFull, or Unavailable while the model loads."""
         _, scheduler = self._ready()
-        if len(self._queued) >= self._limits.queue_max:
+        if len(self._queued) >= self._settings.queue_max:
             raise QueueFull(len(self._queued), RETRY_SECONDS)
-        request = Request(job, submitted_at=time.perf_counter())
+        request = Request(job)
         ticket = LaneTicket(self, request)
         self._tickets[id(request)] = self._queued[id(request)] = ticket
         assert self._loop is not None
-        ticket.deadline = self._loop.call_later(self._limits.queue_seconds_max, self._time_out, ticket)
+        ticket.deadline = self._loop.call_later(self._settings.queue_seconds_max, self._time_out, ticket)
         scheduler.submit(request)
         return ticket
 
@@ -285,7 +291,7 @@ class Lane:
             fault=self._fault,
             slots=decoder.slots if decoder is not None else 0,
             context_tokens=decoder.context_tokens if decoder is not None else 0,
-            running=scheduler.running_choices if scheduler is not None else 0,
+            running=len(scheduler.slots.running) if scheduler is not None else 0,
             queued=len(self._queued),
             longest_wait_seconds=oldest.queue_seconds if oldest is not None else 0.0,
             busy_seconds=time.perf_counter() - busy_since if busy_since else 0.0,

@@ -1,20 +1,23 @@
-"""What the scheduler keeps of one request: its sequences, its clock, and the events of this step."""
+"""What the scheduler keeps of one request: its choices, its clock, and the events of this step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from troth.domain import Ended, Event, Finished, FinishReason, Interpreter, Job, Progress, Timings, Usage
-from troth.engines.base import Sampler
+import numpy as np
+
+from troth.domain import Ended, Event, Finished, FinishReason, Interpreter, Job, Progress, Timings, TokenIds, Usage
+from troth.engines.base import Sampler, State
+from troth.scheduler.memory import Memory
 
 
 @dataclass(slots=True, eq=False)
 class Choice:
     """One sequence of a request: it reads the prompt, then speaks until it ends.
 
-    `held` counts the tokens of this sequence in the decoder's memory. While `held < prompt_tokens` it
-    reads; afterwards the last spoken token is always one ahead of the memory.
+    `held` counts the tokens of this sequence in the decoder's memory. While it reads, those are prompt
+    tokens; afterwards the last token of `said` is always one ahead of the memory.
     """
 
     request: Request
@@ -22,14 +25,23 @@ class Choice:
     interpreter: Interpreter
     slot: int = -1
     held: int = 0
-    spoken: int = 0
-    last_token: int = -1
+    said: list[int] = field(default_factory=list)
     sampler: Sampler | None = None
+    parked: State | None = None  # its memory while a more urgent request has its slot
+    memory: Memory | None = None  # for drafts, once it speaks
 
     @property
     def is_reading(self) -> bool:
         """True while prompt tokens remain that this sequence has not been given."""
-        return self.spoken == 0
+        return not self.said
+
+    def held_tokens(self) -> TokenIds:
+        """The tokens in the decoder's memory, [held]."""
+        prompt = self.request.job.prompt.tokens
+        if self.held <= len(prompt):
+            return prompt[: self.held]
+        answer = np.array(self.said[: self.held - len(prompt)], dtype=np.int32)
+        return np.concatenate([prompt, answer])
 
 
 @dataclass(slots=True, eq=False)
@@ -38,16 +50,18 @@ class Request:
 
     job: Job
     arrival: int = 0
-    submitted_at: float = 0.0
     started_at: float = 0.0
     answering_at: float = 0.0  # when the first token was known
     last_token_at: float = 0.0
     cached_tokens: int = 0
     read_tokens: int = 0
     spoken_tokens: int = 0
+    draft_tokens: int = 0
+    draft_tokens_accepted: int = 0
     open_choices: int = 0
-    waiting: list[Choice] = field(default_factory=list)  # choices without a slot yet
+    waiting: list[Choice] = field(default_factory=list)  # choices without a slot
     running: list[Choice] = field(default_factory=list)
+    follows: tuple[Choice, int] | None = None  # who reads the beginning that this prompt shares, and its length
     events: list[Event] = field(default_factory=list)  # of this step, not yet delivered
     fault: Exception | None = None
     is_started: bool = False
@@ -70,13 +84,15 @@ class Request:
 
     def timings(self) -> Timings:
         """The timings so far, in llama-server's terms."""
-        answering = self.answering_at or self.last_token_at
+        answering = self.answering_at
         return Timings(
             cache_n=self.cached_tokens,
-            prompt_n=self.prompt_tokens - self.cached_tokens if self.answering_at else self.read_tokens,
+            prompt_n=self.prompt_tokens - self.cached_tokens if answering else self.read_tokens,
             prompt_ms=(answering - self.started_at) * 1e3 if answering else 0.0,
             predicted_n=self.spoken_tokens,
             predicted_ms=(self.last_token_at - answering) * 1e3 if answering else 0.0,
+            draft_n=self.draft_tokens,
+            draft_n_accepted=self.draft_tokens_accepted,
         )
 
     def progress(self, now: float) -> Progress:

@@ -3,39 +3,49 @@
 The life of a request:
 
  1. `submit` puts it into the inbox; the next step takes it out and lines it up by priority and arrival.
- 2. When a slot is free its first choice takes the lowest one and starts to read the prompt.
- 3. Every step builds one batch: one token of each speaking choice, then chunks of the prompts being read.
+ 2. When a slot is free its first choice is seated, with the longest beginning of its prompt that the
+    prefix cache holds. It waits instead while another request reads a beginning that both share.
+ 3. Every step builds one batch: one token of each speaking choice, or several where a draft says what
+    will probably follow; then chunks of the prompts being read.
  4. The decoder computes the batch; rows of logits come back for every sequence that is to speak.
- 5. The choice that has read the whole prompt forks: its siblings copy its memory into free slots and pick
-    their own first token from the same row. Siblings without a slot wait, and read when one is free.
+ 5. The choice that has read the whole prompt has its state saved. Its siblings are restored from it into
+    free slots and pick their own first token from the same row; those without a slot wait for one.
  6. Each row gives a token; the interpreter turns it into text and says whether a stop string was met.
+    A drafted token counts only if it is the token that was picked; the rest of the draft is forgotten.
  7. A choice ends by end of turn, by stop string or by its budget, and its slot is free in the same step.
  8. The events of the step go out in one delivery. `cancel` takes a request out at the next step, from the
     line, while it reads, or while it speaks; a batch that works for it alone is interrupted.
 
-One thread calls `run`. Only `submit`, `cancel` and `stop` may be called from others.
+When all slots are taken, requests wait; one of lower priority number takes the slot of the least urgent,
+which is parked and goes on later as if nothing had happened. No running request ever fails for room.
+
+One thread calls `run`. Only `submit`, `cancel`, `call` and `stop` may be called from others.
 """
 
 from __future__ import annotations
 
-import heapq
 import logging
 import queue
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from troth.domain import Began, Piece
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
 from troth.errors import EngineFault
+from troth.scheduler.batch import Batch, Turn, compose
 from troth.scheduler.counters import Counters
+from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
+from troth.scheduler.prefix_cache import PrefixCache
 from troth.scheduler.request import Choice, Delivery, Request, in_line
+from troth.scheduler.slots import Slots
 
 logger = logging.getLogger(__name__)
 
 Deliver = Callable[[list[Delivery]], None]
-Order = Literal["submit", "cancel", "stop"]
+Order = tuple[Literal["submit", "cancel"], Request] | Callable[[], None] | None
 
 
 class Scheduler:
@@ -46,22 +56,25 @@ class Scheduler:
         decoder: Decoder,
         deliver: Deliver,
         pace: Pace,
+        cache: PrefixCache,
+        drafter: Drafter | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.decoder = decoder
         self.counters = Counters()
+        self.cache = cache
+        self.slots = Slots(decoder, cache, self.counters)
+        self.drafter = drafter or Drafter(tokens_max=0)
+        self.busy_since = 0.0
         self._deliver = deliver
         self._pace = pace
         self._clock = clock
-        self._inbox: queue.SimpleQueue[tuple[Order, Request | None]] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._line: list[Request] = []  # requests with at least one choice that waits for a slot
-        self._running: dict[int, Choice] = {}  # by slot
-        self._free: list[int] = list(range(decoder.slots))  # heap: the lowest slot first
         self._touched: list[Request] = []  # requests with something to deliver after this step
         self._alone: Request | None = None  # the request that the batch being computed works for alone
         self._arrivals = 0
         self._is_stopping = False
-        self.busy_since = 0.0
 
     # ---- from any thread ------------------------------------------------------------------------
 
@@ -75,15 +88,14 @@ class Scheduler:
         if self._alone is request:
             self.decoder.interrupt()
 
+    def call(self, work: Callable[[], None]) -> None:
+        """`work` will run on the scheduler's thread between two steps; it must be short and not raise."""
+        self._inbox.put(work)
+
     def stop(self) -> None:
         """`run` will return soon; what is running then ends with an EngineFault."""
-        self._inbox.put(("stop", None))
+        self._inbox.put(None)
         self.decoder.interrupt()
-
-    @property
-    def running_choices(self) -> int:
-        """How many slots are in use."""
-        return len(self._running)
 
     # ---- the loop -------------------------------------------------------------------------------
 
@@ -91,137 +103,105 @@ class Scheduler:
         """Steps until `stop`. An error inside a step ends the requests that it worked for, never the loop."""
         while not self._is_stopping:
             self.step()
-        self._abandon([*self._line, *self._requests()], EngineFault("The server is shutting down.", code="stopping"))
+        fault = EngineFault("The server is shutting down.", code="stopping")
+        self._abandon([*self._line, *self.slots.requests()], fault)
         self._flush()
 
     def step(self) -> None:
         """One step: take orders, fill slots, compute one batch, say what came of it."""
         self._take_orders()
-        self._admit()
-        self._flush()  # whoever has a slot now is told before the batch is computed
-        if self._running:
-            try:
-                self._batch()
-            except Exception as error:  # the boundary of the step: one bad step must not end the loop
-                logger.exception("event=step_failed")
-                self._abandon(self._requests(), EngineFault(f"The engine failed: {type(error).__name__}."))
+        try:
+            self._admit()
+            self._flush()  # whoever has a slot now is told before the batch is computed
+            if self.slots.running:
+                self._compute(compose(self.slots, self._pace, self.drafter))
+        except Exception as error:  # the boundary of the step: one bad step must not end the loop
+            logger.exception("event=step_failed")
+            self._abandon(self.slots.requests(), EngineFault(f"The engine failed: {type(error).__name__}."))
         self._flush()
-
-    def _batch(self) -> None:
-        """One batch is composed, computed, and its tokens are part of the answers."""
-        counters, started = self.counters, self._clock()
-        readers, speakers = self._compose()
-        built = self._clock()
-        if not self._compute():
-            return
-        decoded = self._clock()
-        counters.decode_calls += 1
-        counters.busy_slots += len(self._running)
-        counters.build_seconds += built - started
-        counters.decode_seconds += decoded - built
-        self._read(readers)
-        self._speak(self._ready(speakers))
-        counters.sample_seconds += self._clock() - decoded
 
     def _take_orders(self) -> None:
         """The inbox is empty. Waits for an order when there is nothing to do."""
-        block = not self._running and not self._line and not self._is_stopping
+        block = not self.slots.running and not self._line and not self._is_stopping
         self.busy_since = 0.0 if block else self.busy_since
         while True:
             try:
-                order, request = self._inbox.get(block=block)
+                order = self._inbox.get(block=block)
             except queue.Empty:
                 return
             block = False
             if not self.busy_since:
                 self.busy_since = self._clock()
-            if request is None:
+            if order is None:
                 self._is_stopping = True
-            elif order == "submit":
+            elif callable(order):
+                order()
+            elif order[0] == "submit":
                 self._arrivals += 1
-                request.arrival = self._arrivals
-                self._line = in_line([*self._line, request])
-            elif not request.is_over:
-                self._drop(request)
+                order[1].arrival = self._arrivals
+                self._line = in_line([*self._line, order[1]])
+            elif not order[1].is_over:
+                self._drop(order[1], keep=True)
                 self.counters.requests_cancelled += 1
 
     def _admit(self) -> None:
         """Free slots are given to waiting choices, in line order; a request starts with its first slot."""
         for request in list(self._line):
-            while request.waiting and self._free:
-                reader = next((choice for choice in request.running if choice.is_reading), None)
-                if reader is not None and request.waiting[0] is not reader:
-                    break  # siblings fork from the reader instead of reading the same prompt beside it
-                self._start(request.waiting.pop(0), request.prompt_tokens - 1)
-            if not request.waiting:
-                self._line.remove(request)
-            if not self._free:
-                return
+            if self.slots.is_full:
+                weakest = self.slots.least_urgent(request)
+                if weakest is None:
+                    break
+                self.slots.park(weakest)
+                if weakest.request not in self._line:
+                    self._line = in_line([*self._line, weakest.request])
+            self._admit_choices(request)
+        self._line = [request for request in self._line if request.waiting]
+        self.slots.close_holes()
 
-    def _start(self, choice: Choice, copied_tokens_max: int) -> None:
-        """The choice has the lowest free slot, and as much of the prompt as a running sibling can give."""
-        request, decoder = choice.request, self.decoder
-        choice.slot = heapq.heappop(self._free)
-        self._running[choice.slot] = choice
-        donor = next((other for other in request.running if other.held), None)
-        request.running.append(choice)
-        if donor is not None:
-            choice.held = min(donor.held, copied_tokens_max)
-            decoder.copy(donor.slot, choice.slot, choice.held)
-        if not request.is_started:
-            request.is_started = True
-            request.started_at = self._clock()
-            if request.job.progress:
-                request.events.append(request.progress(request.started_at))
-            self._touch(request)
+    def _admit_choices(self, request: Request) -> None:
+        while request.waiting and not self.slots.is_full:
+            if any(choice.is_reading for choice in request.running) or self.slots.is_following(request):
+                return  # siblings fork from their reader, followers from the prefix cache
+            self.slots.seat(request.waiting.pop(0))
+            if not request.is_started:
+                request.is_started = True
+                request.started_at = self._clock()
+                if request.job.progress:
+                    request.events.append(request.progress(request.started_at))
+                self._touch(request)
 
     # ---- one batch ------------------------------------------------------------------------------
 
-    def _compose(self) -> tuple[list[tuple[Choice, int]], list[tuple[Choice, int]]]:
-        """The batch is filled. Returns the readers with their token counts and the speakers with their rows.
-
-        Sequences go in by ascending slot: a decoder with one memory per sequence computes neighbours
-        together and would split the batch at every step backwards.
-        """
-        chunks = self._pace.chunks(self._running.values(), self.decoder.batch_tokens)
-        readers: list[tuple[Choice, int]] = []
-        speakers: list[tuple[Choice, int]] = []
-        self.decoder.begin()
-        for slot in sorted(self._running):
-            choice = self._running[slot]
-            if not choice.is_reading:
-                row = self.decoder.add(slot, (choice.last_token,), choice.held, wants_logits=True)
-                speakers.append((choice, row))
-            elif chunk := chunks.get(slot, 0):
-                prompt = choice.request.job.prompt.tokens
-                ends = choice.held + chunk == len(prompt)
-                tokens = prompt[choice.held : choice.held + chunk]
-                row = self.decoder.add(slot, tokens, choice.held, wants_logits=ends)
-                readers.append((choice, chunk))
-                if ends:
-                    speakers.append((choice, row))
-        owners = {id(choice.request): choice.request for choice, _ in (*readers, *speakers)}
-        self._alone = next(iter(owners.values())) if len(owners) == 1 else None
-        return readers, speakers
-
-    def _compute(self) -> bool:
-        """True when the decoder computed the batch; False when it was cut short or failed."""
+    def _compute(self, batch: Batch) -> None:
+        """The batch is computed and its tokens are part of the answers, unless it was cut short or failed."""
+        owners = batch.owners()
+        self._alone = owners[0] if len(owners) == 1 else None
+        started, counters = self._clock(), self.counters
         try:
             self.decoder.decode()
         except DecodeInterrupted:
-            return False
+            return
         except DecodeFault as fault:
             logger.error("event=decode_failed error=%s", fault)
-            self._abandon(self._requests(), EngineFault(f"The engine could not compute the next token: {fault}."))
-            return False
+            self._abandon(owners, EngineFault(f"The engine could not compute the next token: {fault}."))
+            return
         finally:
             self._alone = None
-        return True
+        decoded = self._clock()
+        counters.decode_calls += 1
+        counters.busy_slots += len(self.slots.running)
+        counters.build_seconds += batch.build_seconds
+        counters.decode_seconds += decoded - started
+        if len(batch.speakers) == 1 and not batch.readers:
+            self.drafter.note_step(1 + len(batch.speakers[0].draft), decoded - started)
+        self._read(batch)
+        self._speak(batch)
+        counters.sample_seconds += self._clock() - decoded
 
-    def _read(self, readers: list[tuple[Choice, int]]) -> None:
+    def _read(self, batch: Batch) -> None:
         """The prompt tokens of this batch are held, and progress is reported to those who asked."""
         now = self._clock()
-        for choice, chunk in readers:
+        for choice, chunk in batch.readers:
             request = choice.request
             choice.held += chunk
             self.counters.prompt_tokens += chunk
@@ -232,26 +212,39 @@ class Scheduler:
                 request.events.append(request.progress(now))
                 self._touch(request)
 
-    def _ready(self, speakers: list[tuple[Choice, int]]) -> list[tuple[Choice, int]]:
-        """The choices that pick a token now, with their rows: the speakers, and the siblings that fork."""
-        ready: list[tuple[Choice, int]] = []
-        for choice, row in speakers:
-            if choice.spoken:
-                choice.held += 1
-                ready.append((choice, row))
-                continue
-            request = choice.request
-            if not request.answering_at:
-                request.answering_at = request.last_token_at = self._clock()
-                self.counters.prompt_seconds += request.answering_at - request.started_at
-            group = [choice]
-            while request.waiting and self._free:
-                group.append(request.waiting.pop(0))
-                self._start(group[-1], request.prompt_tokens)
-            if not request.waiting and request in self._line:
-                self._line.remove(request)
-            ready.extend((each, row) for each in group if self._opens(each))
-        return ready
+    def _speak(self, batch: Batch) -> None:
+        """Every speaker of the batch has its next tokens; siblings that can fork from a reader do so now."""
+        firsts = [each for turn in batch.speakers if turn.choice.is_reading for each in self._fork(turn)]
+        turns = [turn for turn in batch.speakers if not turn.choice.is_reading]
+        ready = [(turn.choice, turn.row, turn.draft) for turn in turns]
+        ready += [(choice, row, ()) for choice, row in firsts if self._opens(choice)]
+        picks = [(choice.sampler, row) for choice, row, _ in ready if choice.sampler is not None]
+        assert len(picks) == len(ready)
+        for (choice, row, draft), token in zip(ready, self.decoder.pick(picks), strict=True):
+            if choice.request.is_over:
+                continue  # a sibling failed in this very step and took the request with it
+            try:
+                self._hear_all(choice, row, token, draft)
+            except Exception as error:  # one answer's fault must not end the others: the boundary of the step
+                logger.exception("event=answer_failed")
+                fault = EngineFault(f"The answer could not be read: {type(error).__name__}.")
+                self._abandon([choice.request], fault)
+            self._touch(choice.request)
+
+    def _fork(self, turn: Turn) -> list[tuple[Choice, int]]:
+        """The choice has read its prompt; it and the siblings that find a slot pick from the same row."""
+        choice, request = turn.choice, turn.choice.request
+        if not request.answering_at:
+            request.answering_at = request.last_token_at = self._clock()
+            self.counters.prompt_seconds += request.answering_at - request.started_at
+        group = [(choice, turn.row)]
+        forks = bool(request.waiting) and not self.slots.is_full
+        state = self.slots.prompt_read(choice, forks=forks)
+        while request.waiting and not self.slots.is_full:
+            sibling = request.waiting.pop(0)
+            self.slots.seat(sibling, state)
+            group.append((sibling, turn.row))
+        return group
 
     def _opens(self, choice: Choice) -> bool:
         """True when the choice may speak: it has its sampler. A budget of zero tokens ends it here."""
@@ -266,46 +259,43 @@ class Scheduler:
         choice.sampler = self.decoder.sampler(job.sampling, seed=seed, prompt=job.prompt.tokens, bias=bias)
         return True
 
-    def _speak(self, ready: list[tuple[Choice, int]]) -> None:
-        """Every choice of `ready` has its next token, and ends if that was its last."""
-        picks = [(choice.sampler, row) for choice, row in ready if choice.sampler is not None]
-        assert len(picks) == len(ready)
-        tokens = self.decoder.pick(picks)
-        now = self._clock()
-        for (choice, row), token in zip(ready, tokens, strict=True):
-            request = choice.request
-            if request.is_over:
-                continue  # a sibling failed in this very step and took the request with it
-            self.counters.predicted_seconds += now - request.last_token_at if request.spoken_tokens else 0.0
-            request.last_token_at = now
-            try:
-                self._hear(choice, row, token)
-            except Exception as error:  # one answer's fault must not end the others: the boundary of the step
-                logger.exception("event=answer_failed")
-                self._abandon([request], EngineFault(f"The answer could not be read: {type(error).__name__}."))
-            self._touch(request)
+    def _hear_all(self, choice: Choice, row: int, token: int, draft: Sequence[int]) -> None:
+        """The token is heard, and after it every further one for as long as the draft foresaw it."""
+        choice.held += 1 if choice.said else 0
+        accepted = 0
+        while self._hear(choice, row + accepted, token) and accepted < len(draft) and draft[accepted] == token:
+            choice.held += 1
+            accepted += 1
+            assert choice.sampler is not None
+            (token,) = self.decoder.pick([(choice.sampler, row + accepted)])
+        if draft:
+            self.drafter.note_draft(choice, len(draft), accepted, self.counters)
+            if choice.slot >= 0 and accepted < len(draft):
+                self.decoder.forget(choice.slot, choice.held)
 
-    def _hear(self, choice: Choice, row: int, token: int) -> None:
-        """The token is part of the answer, or its end."""
-        request, job = choice.request, choice.request.job
-        choice.last_token = token
-        choice.spoken += 1
+    def _hear(self, choice: Choice, row: int, token: int) -> bool:
+        """The token is part of the answer, or its end. True while the choice goes on."""
+        request, job, now = choice.request, choice.request.job, self._clock()
+        choice.said.append(token)
+        self.counters.predicted_seconds += now - request.last_token_at if request.spoken_tokens else 0.0
+        request.last_token_at = now
         request.spoken_tokens += 1
         self.counters.predicted_tokens += 1
-        if choice.spoken == 1:
+        if len(choice.said) == 1:
             request.events.append(Began(choice.index))
         if token in self.decoder.vocabulary.end_ids:
             self._end(choice, "stop")
-            return
+            return False
         said = choice.interpreter.feed(self._piece(token, row, job.logprobs))
         if said is not None:
-            if job.token_timings:
-                said = type(said)(said.text, said.pieces, said.choice, request.timings())
-            request.events.append(said)
+            request.events.append(replace(said, timings=request.timings()) if job.token_timings else said)
         if choice.interpreter.stopped is not None:
             self._end(choice, "stop")
-        elif choice.spoken == job.prompt.answer_tokens:
+            return False
+        if len(choice.said) == job.prompt.answer_tokens:
             self._end(choice, "length")
+            return False
+        return True
 
     def _piece(self, token: int, row: int, alternatives: int | None) -> Piece:
         """The token with its bytes, and its logprobs when they were asked for."""
@@ -318,46 +308,35 @@ class Scheduler:
     # ---- endings --------------------------------------------------------------------------------
 
     def _end(self, choice: Choice, finish: Literal["stop", "length"]) -> None:
-        """The choice is complete and its slot free."""
-        longest = choice.request.prompt_tokens + choice.spoken
+        """The choice is complete and its slot free; a lone answer's state is kept for the next turn."""
+        request = choice.request
+        longest = request.prompt_tokens + len(choice.said)
         self.counters.sequence_tokens_max = max(self.counters.sequence_tokens_max, longest)
-        self._release(choice)
-        choice.request.end(choice, finish)
-        self._touch(choice.request)
-        if choice.request.is_over:
+        self.slots.unseat(choice, keep=len(request.job.interpreters) == 1)
+        request.end(choice, finish)
+        self._touch(request)
+        if request.is_over:
             self.counters.requests_finished += 1
 
-    def _release(self, choice: Choice) -> None:
-        """The choice has no slot and no sampler."""
-        if choice.sampler is not None:
-            choice.sampler.close()
-            choice.sampler = None
-        del self._running[choice.slot]
-        self.decoder.forget(choice.slot, 0)
-        heapq.heappush(self._free, choice.slot)
-        choice.request.running.remove(choice)
-
-    def _drop(self, request: Request) -> None:
-        """The request is nowhere in the scheduler and will say nothing more."""
+    def _drop(self, request: Request, *, keep: bool) -> None:
+        """The request is nowhere in the scheduler and will say nothing more; what it read may be kept."""
         for choice in list(request.running):
-            self._release(choice)
+            self.slots.unseat(choice, keep=keep)
+        for choice in request.waiting:
+            if choice.sampler is not None:
+                choice.sampler.close()
         request.waiting.clear()
-        if request in self._line:
-            self._line.remove(request)
+        self._line = [each for each in self._line if each is not request]
         request.is_over = True
 
     def _abandon(self, requests: Sequence[Request], fault: Exception) -> None:
         """These requests end with the fault; what they said before it stays said."""
         for request in requests:
             if not request.is_over:
-                self._drop(request)
+                self._drop(request, keep=False)
                 request.fault = fault
                 self.counters.requests_failed += 1
                 self._touch(request)
-
-    def _requests(self) -> list[Request]:
-        """The requests that hold at least one slot."""
-        return list({id(choice.request): choice.request for choice in self._running.values()}.values())
 
     # ---- what goes out --------------------------------------------------------------------------
 

@@ -107,9 +107,10 @@ class EngineCollector(Collector):
         for ours, theirs, words in LLAMA_COUNTERS:
             yield CounterMetricFamily(f"llamacpp:{theirs}", words, value=total(ours))
         longest = max((reading.total("sequence_tokens_max") for reading in readings.values()), default=0.0)
-        yield _typed("llamacpp:n_tokens_max", "Tokens of the longest sequence seen.", longest)
         calls = total("decode_calls")
         gauges = (
+            # llama-server calls this one a counter, whose name would have to end in `_total`.
+            ("n_tokens_max", "Tokens of the longest sequence seen.", longest),
             ("prompt_tokens_seconds", "Prompt tokens per second since the scrape before.", self._rate("prompt", total)),
             (
                 "predicted_tokens_seconds",
@@ -152,10 +153,3 @@ def _cache_usage(report: EngineReport) -> float:
     if known is not None:
         return float(known)
     return report.running / report.slots if report.slots else 0.0
-
-
-def _typed(name: str, words: str, value: float) -> Metric:
-    """A counter whose name has no `_total`, as llama-server writes it."""
-    metric = Metric(name, words, "counter")
-    metric.add_sample(name, {}, value)
-    return metric

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Literal, TextIO
 
 Level = Literal["debug", "info", "warning", "error"]
 
 ACCESS = "troth.access"
+HELD_SECONDS = 0.05
+HELD_LINES_MAX = 64
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 
 # Others may speak from this level on; below it they would repeat our lines or quote a request.
@@ -80,6 +84,37 @@ class AccessLog:
         self._logger.handle(record)
 
 
+class LineHandler(logging.StreamHandler[TextIO]):
+    """Writes lines as they come, access lines a few at a time: a write costs as much as all else about them.
+
+    A held line leaves within `HELD_SECONDS`, and before any other line and the end of the process.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._held: list[str] = []
+        self.setFormatter(LineFormatter())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """The line of `record` is written, or held for a moment."""
+        self._held.append(self.format(record) + "\n")
+        if record.name != ACCESS or len(self._held) >= HELD_LINES_MAX:
+            self.flush()
+        elif len(self._held) == 1:
+            try:
+                asyncio.get_running_loop().call_later(HELD_SECONDS, self.flush)
+            except RuntimeError:  # no loop runs here, so nothing would come back for the line
+                self.flush()
+
+    def flush(self) -> None:
+        """No line is held any more."""
+        with self.lock or nullcontext():
+            lines, self._held = self._held, []
+            if lines:
+                self.stream.write("".join(lines))
+                self.stream.flush()
+
+
 def configure(level: Level, stream: TextIO | None = None) -> None:
     """Everything is logged to `stream` (standard error) from `level` on, as lines. Safe to call again.
 
@@ -87,12 +122,10 @@ def configure(level: Level, stream: TextIO | None = None) -> None:
     """
     # What no line of ours shows is not looked up: the "Optimization" section of logging's documentation.
     logging.logThreads = logging.logMultiprocessing = logging.logProcesses = False
-    handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(LineFormatter())
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
-    root.addHandler(handler)
+    root.addHandler(LineHandler(stream or sys.stderr))
     root.setLevel(max(logging.INFO, logging.getLevelNamesMapping()[level.upper()]))
     logging.getLogger("troth").setLevel(level.upper())
     for name, floor in FLOORS.items():

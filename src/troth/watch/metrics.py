@@ -183,8 +183,6 @@ class Metrics:
             decode_seconds = finished.timings.predicted_ms / 1000
             self._decode.labels(*labels).observe(decode_seconds)
             self._per_token.labels(*labels).observe(decode_seconds / (finished.usage.answer_tokens - 1))
-        if finished.timings.max_tokens_clamped_from is not None:
-            self.observe_clamp("max_tokens")
 
     def observe_broken(self, model: str, choices: int, reason: str) -> None:
         """Choices ended without an answer: "abort" when they were cancelled, "error" when the engine failed."""

@@ -54,7 +54,7 @@ def generate(
     tokens, position, pending = list[int](), 0, prompt.tolist()
     while len(tokens) < count:
         decoder.begin()
-        row = decoder.add(0, pending, position, wants_logits=True)
+        row = decoder.add(0, pending, position, rows=1)
         decoder.decode()
         position += len(pending)
         (token,) = decoder.pick([(sampler, row)])
@@ -137,7 +137,7 @@ def test_a_bias_forces_and_bans_tokens(decoder: Decoder, prompt: TokenIds) -> No
 
 def test_logprobs_are_those_of_the_raw_logits_and_sum_to_one(decoder: Decoder, prompt: TokenIds) -> None:
     decoder.begin()
-    row = decoder.add(0, prompt, 0, wants_logits=True)
+    row = decoder.add(0, prompt, 0, rows=1)
     decoder.decode()
     (token,) = decoder.pick([(decoder.sampler(Sampling(temperature=0), seed=1, prompt=prompt, bias={}), row)])
 
@@ -150,13 +150,13 @@ def test_logprobs_are_those_of_the_raw_logits_and_sum_to_one(decoder: Decoder, p
     assert sum(np.exp([entry.logprob for entry in everything])) == pytest.approx(1.0, abs=1e-4)
 
 
-def test_a_copied_prompt_continues_as_its_source_does(decoder: Decoder, prompt: TokenIds) -> None:
+def test_a_restored_state_continues_as_its_source_does(decoder: Decoder, prompt: TokenIds) -> None:
     expected = generate(decoder, prompt, Sampling(temperature=0))
-    decoder.forget(0, len(prompt) - 1)
+    decoder.forget(0, len(prompt))
 
-    decoder.copy(0, 2, len(prompt) - 1)
+    decoder.restore(2, decoder.save(0), len(prompt) - 1)
     decoder.begin()
-    row = decoder.add(2, prompt[-1:], len(prompt) - 1, wants_logits=True)
+    row = decoder.add(2, prompt[-1:], len(prompt) - 1, rows=1)
     decoder.decode()
 
     greedy = decoder.sampler(Sampling(temperature=0), seed=1, prompt=prompt, bias={})
@@ -167,7 +167,7 @@ def test_an_interrupted_batch_leaves_the_memory_as_it_was(decoder: Decoder, prom
     expected = generate(decoder, prompt, Sampling(temperature=0))
     decoder.forget(0, 0)
     decoder.begin()
-    decoder.add(0, np.resize(prompt, 512), 0, wants_logits=True)
+    decoder.add(0, np.resize(prompt, 512), 0, rows=1)
     timer = threading.Timer(0.05, decoder.interrupt)
     timer.start()
 

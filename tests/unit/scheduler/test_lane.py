@@ -14,8 +14,7 @@ from tests.support.decoder import ScriptedDecoder, ScriptedEngine, alone, fail_o
 from tests.unit.scheduler.test_scheduler import Letters, words
 from troth.domain import Finished, Job, Prompt, Said, Sampling
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Unavailable
-from troth.scheduler.lane import Lane, LaneTicket, LineLimits
-from troth.scheduler.pace import Pace
+from troth.scheduler.lane import Lane, LaneTicket, LaneSettings
 
 
 def job(prompt: Sequence[int], answer_tokens: int = 10) -> Job:
@@ -28,8 +27,8 @@ def job(prompt: Sequence[int], answer_tokens: int = 10) -> Job:
 
 
 @asynccontextmanager
-async def started(decoder: ScriptedDecoder, limits: LineLimits | None = None) -> AsyncIterator[Lane]:
-    lane = Lane("scripted", ScriptedEngine(decoder), limits or LineLimits(), Pace())
+async def started(decoder: ScriptedDecoder, limits: LaneSettings | None = None) -> AsyncIterator[Lane]:
+    lane = Lane("scripted", ScriptedEngine(decoder), limits or LaneSettings())
     await lane.start(lambda fraction: None)
     try:
         yield lane
@@ -79,7 +78,7 @@ def test_a_ticket_gives_the_events_of_its_request_and_ends_after_finished() -> N
 def test_a_full_queue_is_refused_with_retry_after() -> None:
     async def run() -> None:
         gate = Gate()
-        async with started(ScriptedDecoder(slots=1, before_decode=gate), LineLimits(queue_max=2)) as lane:
+        async with started(ScriptedDecoder(slots=1, before_decode=gate), LaneSettings(queue_max=2)) as lane:
             tickets = [lane.submit(job([3, 1, 4]))]
             await gate.wait_reached()
             assert await tickets[0].wait_started(5)
@@ -99,7 +98,7 @@ def test_a_full_queue_is_refused_with_retry_after() -> None:
 def test_a_request_that_waits_too_long_is_refused_and_leaves_the_line() -> None:
     async def run() -> None:
         gate = Gate()
-        limits = LineLimits(queue_seconds_max=0.05)
+        limits = LaneSettings(queue_seconds_max=0.05)
         async with started(ScriptedDecoder(slots=1, before_decode=gate), limits) as lane:
             running = lane.submit(job([3, 1, 4]))
             await gate.wait_reached()
@@ -167,7 +166,7 @@ def test_an_engine_fault_reaches_the_one_who_waits() -> None:
 def test_a_model_that_fails_to_load_says_so_and_refuses_requests() -> None:
     async def run() -> None:
         engine = ScriptedEngine(ScriptedDecoder(), fault=EngineFault("the file is broken"))
-        lane = Lane("scripted", engine, LineLimits(), Pace())
+        lane = Lane("scripted", engine, LaneSettings())
         with pytest.raises(Unavailable, match="loading"):
             lane.submit(job([1]))
 

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.decoder import END, LetterVocabulary, ScriptedDecoder, alone, fail_once
+from tests.support.decoder import END, LetterVocabulary, ScriptedDecoder, alone, fail_once, next_token
 from troth.domain import Began, Ended, Event, Finished, Job, Piece, Progress, Prompt, Said, Sampling
 from troth.errors import EngineFault
+from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
+from troth.scheduler.prefix_cache import CacheLimits, PrefixCache
 from troth.scheduler.request import Delivery, Request
 from troth.scheduler.scheduler import Scheduler
 
@@ -40,9 +42,22 @@ class Letters:
 class Bench:
     """A scheduler that is stepped by hand, and what it delivered."""
 
-    def __init__(self, decoder: ScriptedDecoder, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        decoder: ScriptedDecoder,
+        pace: Pace | None = None,
+        cache: CacheLimits | None = None,
+        draft_tokens_max: int = 0,
+    ) -> None:
         self.decoder = decoder
-        self.scheduler = Scheduler(decoder, self.deliver, pace or Pace(read_tokens=16, read_tokens_beside_speech=4))
+        self.cache = PrefixCache(cache or CacheLimits(budget_bytes=0), can_cut=decoder.can_cut)
+        self.scheduler = Scheduler(
+            decoder,
+            self.deliver,
+            pace or Pace(read_tokens=16, read_tokens_beside_speech=4),
+            self.cache,
+            Drafter(draft_tokens_max),
+        )
         self.events: dict[int, list[Event]] = {}
         self.faults: dict[int, Exception] = {}
         self.requests: list[Request] = []
@@ -273,22 +288,39 @@ def test_stop_ends_what_runs_and_what_waits_with_a_fault() -> None:
     assert is_clean(bench.decoder)
 
 
-@settings(max_examples=60, deadline=None)
+def echo(held: Sequence[int], seed: int) -> int:
+    """Repeats what stood seven tokens ago, so that drafts come true, and errs now and then."""
+    return next_token(held, seed) if len(held) % 11 == 0 or len(held) < 7 else held[-7]
+
+
+PICKERS = [next_token, echo]
+
+
+@settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     slots=st.integers(1, 6),
     batch=st.integers(8, 40),
     count=st.integers(1, 14),
+    can_cut=st.booleans(),
+    cache_bytes=st.sampled_from([0, 300, 3000, 1 << 20]),
+    drafts=st.sampled_from([0, 4]),
 )
-def test_every_request_gets_what_it_would_get_alone(seed: int, slots: int, batch: int, count: int) -> None:
+def test_every_request_gets_what_it_would_get_alone(
+    seed: int, slots: int, batch: int, count: int, can_cut: bool, cache_bytes: int, drafts: int
+) -> None:
     chance = random.Random(seed)
     bench = Bench(
-        ScriptedDecoder(slots=slots, batch_tokens=batch),
+        ScriptedDecoder(slots=slots, batch_tokens=batch, can_cut=can_cut, picker=chance.choice(PICKERS)),
         Pace(read_tokens=chance.randint(1, 40), read_tokens_beside_speech=chance.randint(1, 12)),
+        CacheLimits(cache_bytes, tokens_min=chance.choice([1, 4, 16])),
+        drafts if can_cut else 0,
     )
+    picker = bench.decoder.picker
     cancelled: set[int] = set()
+    beginnings = [[chance.randint(1, 27) for _ in range(chance.randint(1, 80))] for _ in range(3)]
     for _ in range(count):
-        prompt = [chance.randint(1, 27) for _ in range(chance.randint(1, 90))]
+        prompt = chance.choice([[], *beginnings]) + [chance.randint(1, 27) for _ in range(chance.randint(1, 30))]
         request = bench.submit(
             prompt,
             chance.randint(0, 40),
@@ -309,8 +341,175 @@ def test_every_request_gets_what_it_would_get_alone(seed: int, slots: int, batch
             continue
         job = request.job
         for choice in range(len(job.interpreters)):
-            expected = alone(job.prompt.tokens.tolist(), job.seed + choice, job.prompt.answer_tokens)
+            expected = alone(job.prompt.tokens.tolist(), job.seed + choice, job.prompt.answer_tokens, picker)
             assert bench.said(request, choice) == words(expected)
         assert isinstance(bench.events[id(request)][-1], Finished)
     assert is_clean(bench.decoder)
-    assert bench.scheduler.running_choices == 0
+    assert not bench.scheduler.slots.running
+
+
+CACHE = CacheLimits(budget_bytes=1 << 20, tokens_min=4)
+SYSTEM = [1 + k % 27 for k in range(80)]
+
+
+def test_a_second_prompt_computes_only_what_the_first_did_not() -> None:
+    bench = Bench(ScriptedDecoder(), cache=CACHE)
+    first = bench.submit([*SYSTEM, 3, 3], 4)
+    bench.settle()
+    computed = bench.decoder.computed_tokens
+
+    second = bench.submit([*SYSTEM, 5, 5, 5], 1)
+    bench.settle()
+
+    assert first.cached_tokens == 0
+    assert second.cached_tokens == len(SYSTEM)
+    assert bench.decoder.computed_tokens - computed == 3
+    assert bench.said(second) == words(alone([*SYSTEM, 5, 5, 5], 7, 1))
+
+
+def test_a_repeated_prompt_computes_one_token() -> None:
+    bench = Bench(ScriptedDecoder(), cache=CACHE)
+    for _ in range(2):
+        last = bench.submit(SYSTEM, 1)
+        bench.settle()
+
+    assert last.cached_tokens == len(SYSTEM) - 1
+
+
+def test_the_next_turn_continues_from_the_answer() -> None:
+    bench = Bench(ScriptedDecoder(picker=lambda held, seed: 1 + len(held) % 27), cache=CACHE)
+    first = bench.submit(SYSTEM, 6)
+    bench.settle()
+    answer = [1 + (len(SYSTEM) + k) % 27 for k in range(6)]
+    assert bench.said(first) == words(answer)
+
+    second = bench.submit([*SYSTEM, *answer, 9, 9], 1)
+    bench.settle()
+
+    assert second.cached_tokens == len(SYSTEM) + len(answer) - 1  # the last token was picked, not computed
+
+
+def test_requests_that_share_a_beginning_read_it_once_even_when_they_come_together() -> None:
+    bench = Bench(ScriptedDecoder(slots=4), cache=CACHE)
+    together = [bench.submit([*SYSTEM, k, k], 3) for k in range(1, 5)]
+    bench.settle()
+
+    assert [request.cached_tokens for request in together] == [0, 80, 80, 80]
+    for k, request in enumerate(together, 1):
+        assert bench.said(request) == words(alone([*SYSTEM, k, k], 7, 3))
+
+
+def test_a_follower_whose_leader_is_cancelled_reads_for_itself() -> None:
+    bench = Bench(ScriptedDecoder(slots=2), cache=CacheLimits(1 << 20, tokens_min=40))
+    leader = bench.submit([*SYSTEM, 1], 3)
+    follower = bench.submit([*SYSTEM, 2], 3)
+    bench.scheduler.step()
+    bench.scheduler.cancel(leader)
+
+    bench.settle()
+
+    assert follower.cached_tokens == 0
+    assert bench.said(follower) == words(alone([*SYSTEM, 2], 7, 3))
+
+
+def test_what_a_cancelled_request_has_read_is_kept() -> None:
+    bench = Bench(ScriptedDecoder(), cache=CACHE)
+    request = bench.submit([*SYSTEM, 1], 3)
+    bench.scheduler.step()
+    bench.scheduler.step()
+    bench.scheduler.cancel(request)
+
+    again = bench.submit([*SYSTEM, 1], 3)
+    bench.settle()
+
+    assert again.cached_tokens == 32  # two steps of sixteen
+
+
+def test_an_urgent_request_takes_the_slot_of_the_least_urgent_which_goes_on_later() -> None:
+    steady = ScriptedDecoder(slots=1, picker=lambda held, seed: 1 + sum(held) % 27)
+    bench = Bench(steady)
+    patient = bench.submit([1, 2, 3], 30, priority=5)
+    for _ in range(6):
+        bench.scheduler.step()
+    urgent = bench.submit([4, 5, 6], 4, priority=-5)
+
+    bench.settle()
+
+    assert bench.scheduler.counters.preemptions == 1
+    assert bench.said(urgent) == words(alone([4, 5, 6], 7, 4, steady.picker))
+    assert bench.said(patient) == words(alone([1, 2, 3], 7, 30, steady.picker))
+    assert [type(event) for event in bench.events[id(patient)]].count(Began) == 1
+    assert is_clean(steady)
+
+
+def test_equals_do_not_take_each_other_s_slots() -> None:
+    bench = Bench(ScriptedDecoder(slots=1, picker=lambda held, seed: 1))
+    bench.submit([1], 10)
+    bench.submit([2], 10)
+
+    bench.settle()
+
+    assert bench.scheduler.counters.preemptions == 0
+
+
+def test_a_hole_between_running_sequences_is_closed_after_some_steps() -> None:
+    bench = Bench(ScriptedDecoder(slots=3, picker=lambda held, seed: 1 + sum(held) % 27))
+    short, long = bench.submit([1, 2], 2), bench.submit([3, 4], 40)
+    for _ in range(10):
+        bench.scheduler.step()
+
+    assert short.is_over
+    assert list(bench.scheduler.slots.running) == [0]
+    bench.settle()
+    assert bench.said(long) == words(alone([3, 4], 7, 40, bench.decoder.picker))
+
+
+def test_drafts_that_come_true_save_steps_and_change_no_token() -> None:
+    def steps(draft_tokens_max: int) -> tuple[int, str, Request]:
+        bench = Bench(ScriptedDecoder(picker=echo), draft_tokens_max=draft_tokens_max)
+        request = bench.submit([1, 2, 3, 4, 5, 6, 7] * 2, 60)
+        bench.settle()
+        return bench.scheduler.counters.decode_calls, bench.said(request), request
+
+    plain, expected, _ = steps(0)
+    drafted, said, request = steps(6)
+
+    assert said == expected
+    assert drafted < plain * 0.6
+    assert request.draft_tokens > request.draft_tokens_accepted > 0
+
+
+def test_the_least_recently_used_states_go_when_the_budget_is_spent() -> None:
+    bench = Bench(ScriptedDecoder(), cache=CacheLimits(budget_bytes=700, tokens_min=4))
+    for letter in (1, 2, 3):
+        bench.submit([letter] * 60, 1)
+        bench.settle()
+
+    assert bench.cache.size <= 700
+    assert bench.cache.counters.evicted > 0
+    newest, oldest = bench.submit([3] * 60, 1), bench.submit([1] * 60, 1)
+    bench.settle()
+    assert newest.cached_tokens == 59
+    assert oldest.cached_tokens == 0
+
+
+def test_a_memory_that_cannot_be_cut_is_reused_only_whole() -> None:
+    bench = Bench(ScriptedDecoder(can_cut=False, picker=lambda held, seed: 1 + len(held) % 27), cache=CACHE)
+    bench.submit(SYSTEM, 1)
+    bench.settle()
+
+    inside = bench.submit([*SYSTEM[:40], 9], 1)
+    beyond = bench.submit([*SYSTEM, 9, 9], 1)
+    bench.settle()
+
+    assert inside.cached_tokens == 0
+    assert beyond.cached_tokens == len(SYSTEM)
+
+
+def test_a_state_larger_than_the_budget_is_not_kept() -> None:
+    bench = Bench(ScriptedDecoder(), cache=CacheLimits(budget_bytes=50, tokens_min=4))
+    bench.submit(SYSTEM, 1)
+    bench.settle()
+
+    assert bench.cache.size == 0
+    assert bench.cache.counters.refused > 0

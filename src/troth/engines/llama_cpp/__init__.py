@@ -47,7 +47,21 @@ class LlamaCpp:
         self.options = options
 
     def load(self, progress: LoadProgress) -> LlamaDecoder:
-        """The model is in memory. Blocks. Raises EngineFault with llama.cpp's own words."""
-        from troth.engines.llama_cpp.decoder import LlamaDecoder
+        """The model is in memory, and with strict determinism it has been tested for it.
 
-        return LlamaDecoder(self.path, self.options, progress)
+        Blocks. Raises EngineFault with llama.cpp's own words.
+        """
+        from troth.engines.llama_cpp.decoder import LlamaDecoder
+        from troth.engines.llama_cpp.probe import probe
+
+        decoder = LlamaDecoder(self.path, self.options, progress)
+        if self.options.determinism == "fast":
+            return decoder
+        outcome = probe(decoder)
+        if not outcome["promised"]:
+            # Rearranged weights of some formats add up differently for one row and for many.
+            decoder.close()
+            decoder = LlamaDecoder(self.path, self.options, progress, repack=False)
+            outcome = probe(decoder)
+        decoder.promise(outcome)
+        return decoder

@@ -42,21 +42,22 @@ class Batch:
         self.outputs.clear()
         self.starts.clear()
 
-    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, wants_logits: bool) -> int:
-        """The tokens are in the batch. Returns the output row of the last one, or -1 without logits."""
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, rows: int) -> int:
+        """The tokens are in the batch. Returns the output row of the first of the last `rows`, or -1."""
         start, end = self.length, self.length + len(tokens)
         assert end <= self.capacity
+        assert rows <= len(tokens)
         self._tokens[start:end] = tokens
         self._positions[start:end] = np.arange(position, position + len(tokens), dtype=np.int32)
         self._sequences[start:end] = slot
-        self._wants[start:end] = 0
+        self._wants[start : end - rows] = 0
+        self._wants[end - rows : end] = 1
         self.length = end
         self.starts[slot] = position
-        if not wants_logits:
+        if rows == 0:
             return -1
-        self._wants[end - 1] = 1
-        self.outputs.append(end - 1)
-        return len(self.outputs) - 1
+        self.outputs.extend(range(end - rows, end))
+        return len(self.outputs) - rows
 
     @property
     def struct(self) -> Any:

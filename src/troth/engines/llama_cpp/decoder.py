@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from troth.domain import Sampling, TokenIds, TokenLogprob
-from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, Vocabulary
+from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, State, Vocabulary
 from troth.engines.llama_cpp.batch import Batch
 from troth.engines.llama_cpp.facts import describe_model
 from troth.engines.llama_cpp.library import library
@@ -29,15 +29,19 @@ RC_OK, RC_NO_ROOM, RC_ABORTED = 0, 1, 2  # llama_decode
 class LlamaDecoder:
     """See `Decoder` in `engines/base.py`. Each slot has a memory of its own (`kv_unified=False`)."""
 
-    def __init__(self, path: Path, options: LlamaCppOptions, progress: LoadProgress) -> None:
-        self._library = library()
+    def __init__(self, path: Path, options: LlamaCppOptions, progress: LoadProgress, *, repack: bool = True) -> None:
+        """`repack`: weights may be rearranged for speed, which for some formats makes results depend on the batch."""
+        self._library = library(exact=options.determinism == "strict")
         self._api = self._library.api
         self._library.errors.clear()
-        self._model = self._load_model(path, options, progress)
+        self._model = self._load_model(path, options, progress, repack=repack)
         trained: int = self._api.llama_model_n_ctx_train(self._model)
         self.context_tokens = options.context_tokens or min(trained, CONTEXT_TOKENS_DEFAULT_MAX)
         self.slots = options.slots
         self.batch_tokens = options.batch_tokens
+        self.can_cut = not (
+            self._api.llama_model_is_recurrent(self._model) or self._api.llama_model_is_hybrid(self._model)
+        )
         self.vocabulary: Vocabulary = LlamaVocabulary(self._library, self._model)
         self._abort_flag = (ctypes.c_char * 2)()
         self._context = self._make_context(options)
@@ -47,13 +51,15 @@ class LlamaDecoder:
         self._batch = Batch(self._library, self.batch_tokens)
         self._rows: npt.NDArray[np.float32] = np.empty((0, self.vocabulary.size), np.float32)
         self._facts = describe_model(self._library, self._model, path, options)
+        self._facts["determinism"] = {"setting": options.determinism, "promised": False, "repacked": repack}
 
     # ---- loading --------------------------------------------------------------------------------
 
-    def _load_model(self, path: Path, options: LlamaCppOptions, progress: LoadProgress) -> Any:
+    def _load_model(self, path: Path, options: LlamaCppOptions, progress: LoadProgress, *, repack: bool) -> Any:
         api = self._api
         params = api.llama_model_default_params()
         params.n_gpu_layers = options.gpu_layers
+        params.use_extra_bufts = repack
         params.load_mode = (api.LLAMA_LOAD_MODE_MMAP if options.mmap else api.LLAMA_LOAD_MODE_NONE) | (
             api.LLAMA_LOAD_MODE_MLOCK if options.mlock else 0
         )
@@ -77,8 +83,9 @@ class LlamaDecoder:
         params.n_seq_max = self.slots
         params.n_threads = params.n_threads_batch = threads
         params.flash_attn_type = 1 if options.flash_attention else 0
-        params.type_k = CACHE_TYPES[options.cache_type_k]
-        params.type_v = CACHE_TYPES[options.cache_type_v]
+        # Keys and values of two formats take the one attention kernel whose sums do not depend on the batch.
+        params.type_k = CACHE_TYPES[options.cache_type_k or "f16"]
+        params.type_v = CACHE_TYPES[options.cache_type_v or ("bf16" if options.determinism == "strict" else "f16")]
         params.kv_unified = False
         params.swa_full = True
         params.no_perf = True
@@ -103,9 +110,9 @@ class LlamaDecoder:
         """The batch is empty."""
         self._batch.clear()
 
-    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, wants_logits: bool) -> int:
-        """`tokens` follow at `position` of the slot's sequence. Returns the row to pick from, or -1."""
-        return self._batch.add(slot, tokens, position, wants_logits=wants_logits)
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, rows: int) -> int:
+        """`tokens` follow at `position`; the last `rows` of them get rows. Returns the first of these, or -1."""
+        return self._batch.add(slot, tokens, position, rows)
 
     def decode(self) -> None:
         """The batch is computed. Raises DecodeFault or DecodeInterrupted; memory is then as before."""
@@ -133,6 +140,10 @@ class LlamaDecoder:
         address: int = self._library.get_logits(self._context_pointer)
         values = (ctypes.c_float * (count * self.vocabulary.size)).from_address(address)
         return np.frombuffer(memoryview(values), dtype=np.float32).reshape(count, self.vocabulary.size)
+
+    def logits(self, row: int) -> npt.NDArray[np.float32]:
+        """A copy of one row of logits, [vocabulary]."""
+        return np.array(self._rows[row])
 
     # ---- picking --------------------------------------------------------------------------------
 
@@ -182,11 +193,21 @@ class LlamaDecoder:
         if not is_cut:
             raise DecodeFault("this model's memory cannot be cut back")
 
-    def copy(self, source: int, target: int, tokens: int) -> None:
-        """The empty slot `target` holds the first `tokens` tokens of `source`."""
-        # Between memories of their own, only whole sequences can be copied: a part aborts the process.
-        self._library.memory_seq_cp(self._memory, source, target, -1, -1)
-        self.forget(target, tokens)
+    def save(self, slot: int) -> State:
+        """A copy of the slot's memory, to be restored into any slot of this decoder."""
+        size: int = self._api.llama_state_seq_get_size(self._context, slot)
+        state = np.empty(size, np.uint8)
+        written: int = self._api.llama_state_seq_get_data(self._context, _bytes_pointer(state), size, slot)
+        if written != size:
+            raise DecodeFault(f"llama_state_seq_get_data wrote {written} of {size} bytes")
+        return state
+
+    def restore(self, slot: int, state: State, tokens: int) -> None:
+        """The empty slot holds the first `tokens` tokens of the state."""
+        read: int = self._api.llama_state_seq_set_data(self._context, _bytes_pointer(state), len(state), slot)
+        if read != len(state):
+            raise DecodeFault(f"llama_state_seq_set_data read {read} of {len(state)} bytes")
+        self.forget(slot, tokens)
 
     def _cut(self, slot: int, position: int) -> bool:
         is_cut: bool = self._library.memory_seq_rm(self._memory, slot, position if position > 0 else -1, -1)
@@ -195,11 +216,19 @@ class LlamaDecoder:
     # ---- facts ----------------------------------------------------------------------------------
 
     def describe(self) -> Mapping[str, Any]:
-        """The model's facts, JSON-ready: names, sizes, settings in force."""
+        """The model's facts, JSON-ready: names, sizes, settings in force, what is promised."""
         return self._facts
+
+    def promise(self, outcome: Mapping[str, Any]) -> None:
+        """The facts say what the probe of determinism found."""
+        self._facts["determinism"] |= outcome
 
     def close(self) -> None:
         """The context and the model are freed."""
         self._rows = np.empty((0, 0), np.float32)
         self._api.llama_free(self._context)
         self._api.llama_model_free(self._model)
+
+
+def _bytes_pointer(array: State) -> Any:
+    return array.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))

@@ -26,8 +26,11 @@ ERROR_LEVEL = 4
 class Library:
     """The loaded library: `api` is llama-cpp-python's low-level module; methods are the short calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, exact: bool) -> None:
+        """`exact`: the kernels whose results depend on the batch are left out, for this process."""
         os.environ.setdefault("GOMP_SPINCOUNT", OMP_SPIN_COUNT)  # read by libgomp when it is first loaded
+        if exact:
+            os.environ.setdefault("GGML_CPU_TILED_MM", "0")  # read by ggml at its first matrix product
         import llama_cpp.llama_cpp as api
 
         self.api: ModuleType = api
@@ -82,7 +85,7 @@ class Library:
         return "; ".join(self.errors)
 
 
-@lru_cache(maxsize=1)
-def library() -> Library:
-    """The library, loaded on first use; the same object ever after."""
-    return Library()
+@lru_cache(maxsize=2)
+def library(*, exact: bool) -> Library:
+    """The library, loaded on first use. What was asked first decides for the process, the probe for the promise."""
+    return Library(exact=exact)

@@ -37,8 +37,35 @@ class LlamaCppOptions(BaseModel):
     )
     threads: int | None = Field(None, ge=1, le=1024, description="Compute threads. Null: the cores of this process.")
     gpu_layers: int = Field(0, ge=-1, le=10_000, description="Layers on the GPU; -1 is all. Needs a GPU build.")
-    cache_type_k: CacheType = Field("f16", description="Number format of the keys in the cache.")
-    cache_type_v: CacheType = Field("f16", description="Number format of the values in the cache.")
+    determinism: Literal["strict", "fast"] = Field(
+        "strict",
+        description="strict: at temperature 0 the same bytes alone or batched, cached or not, in any chunking; a probe "
+        "at load tests it and /health says what holds. fast: quicker prompts, and no such promise.",
+    )
+    cache_type_k: CacheType | None = Field(None, description="Number format of cached keys. Null: f16.")
+    cache_type_v: CacheType | None = Field(
+        None, description="Number format of cached values. Null: bf16 when strict, f16 when fast."
+    )
+    prefix_cache_bytes: int = Field(
+        1 << 30,
+        ge=0,
+        description="Memory for the states of earlier prompts and answers, shared by all requests; 0 is off.",
+        json_schema_extra={"unit": "bytes"},
+    )
+    prefix_cache_tokens_min: int = Field(
+        32,
+        ge=1,
+        le=65_536,
+        description="Shorter beginnings are computed again instead of being kept.",
+        json_schema_extra={"unit": "tokens"},
+    )
+    draft_tokens_max: int = Field(
+        8,
+        ge=0,
+        le=64,
+        description="Most tokens guessed from repetitions in one step, when that pays; 0 is off.",
+        json_schema_extra={"unit": "tokens"},
+    )
     flash_attention: bool = Field(True, description="Use the fused attention kernel.")
     mmap: bool = Field(True, description="Map the file instead of reading it: starts at once, shares memory.")
     mlock: bool = Field(False, description="Keep the model in memory, never swapped.")

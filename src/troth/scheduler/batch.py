@@ -1,0 +1,64 @@
+"""One batch: who speaks, who reads how much, and which drafts are tried."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from troth.scheduler.drafts import Drafter
+from troth.scheduler.pace import Pace
+from troth.scheduler.request import Choice, Request
+from troth.scheduler.slots import Slots
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A choice that picks from `row`, and from one more row for every token of its draft."""
+
+    choice: Choice
+    row: int
+    draft: Sequence[int] = ()
+
+
+@dataclass(slots=True)
+class Batch:
+    """What was put into the decoder for one computation."""
+
+    readers: list[tuple[Choice, int]] = field(default_factory=list)  # with the tokens that each reads
+    speakers: list[Turn] = field(default_factory=list)
+    build_seconds: float = 0.0
+
+    def owners(self) -> list[Request]:
+        """The requests that the batch works for."""
+        choices = [*(choice for choice, _ in self.readers), *(turn.choice for turn in self.speakers)]
+        return list({id(choice.request): choice.request for choice in choices}.values())
+
+
+def compose(slots: Slots, pace: Pace, drafter: Drafter) -> Batch:
+    """The decoder's next batch, and who is in it.
+
+    Sequences go in by ascending slot: a decoder with one memory per sequence computes neighbours together
+    and would split the batch at every step backwards.
+    """
+    started = time.perf_counter()
+    decoder, batch = slots.decoder, Batch()
+    occupants = slots.occupants()
+    chunks = pace.chunks(occupants, decoder.batch_tokens)
+    drafts = drafter.drafts(occupants, decoder.batch_tokens - sum(chunks.values())) if not chunks else {}
+    decoder.begin()
+    for choice in occupants:
+        if not choice.is_reading:
+            draft = drafts.get(choice.slot, ())
+            row = decoder.add(choice.slot, (choice.said[-1], *draft), choice.held, rows=1 + len(draft))
+            batch.speakers.append(Turn(choice, row, draft))
+        elif chunk := chunks.get(choice.slot, 0):
+            prompt = choice.request.job.prompt.tokens
+            ends = choice.held + chunk == len(prompt)
+            tokens = prompt[choice.held : choice.held + chunk]
+            row = decoder.add(choice.slot, tokens, choice.held, rows=1 if ends else 0)
+            batch.readers.append((choice, chunk))
+            if ends:
+                batch.speakers.append(Turn(choice, row))
+    batch.build_seconds = time.perf_counter() - started
+    return batch

@@ -1,0 +1,46 @@
+"""What a sequence has read and said, indexed so that the continuation of a repeated run is found at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+GRAM = 3  # tokens that must repeat before anything is drafted
+HOPE = 0.9  # the acceptance that an untried sequence is assumed to have
+LEARNING = 0.25  # weight of the newest observation
+PAUSE_TOKENS_MIN, PAUSE_TOKENS_MAX = 4, 256
+
+
+@dataclass(slots=True)
+class Memory:
+    """The tokens of one sequence, by their runs of GRAM, and how its drafts fared."""
+
+    tokens: list[int]
+    acceptance: float = HOPE  # the share of drafted tokens that came true, smoothed
+    pause: int = 0  # tokens to be said before the next draft
+    _pause_next: int = PAUSE_TOKENS_MIN
+    _places: dict[tuple[int, ...], int] = field(default_factory=dict)  # run → index of the token after it
+    _indexed: int = 0
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """The tokens are remembered. Constant cost for each."""
+        self.tokens.extend(tokens)
+        for end in range(max(self._indexed, GRAM), len(self.tokens)):
+            self._places[tuple(self.tokens[end - GRAM : end])] = end
+        self._indexed = len(self.tokens)
+
+    def follow(self, count: int) -> list[int]:
+        """Up to `count` tokens that followed the last time the final run occurred."""
+        if len(self.tokens) < GRAM or count < 1:
+            return []
+        place = self._places.get(tuple(self.tokens[-GRAM:]))
+        return self.tokens[place : place + count] if place is not None else []
+
+    def learn(self, drafted: int, accepted: int) -> None:
+        """So much of a draft came true; a draft that failed entirely is paid for with a growing pause."""
+        self.acceptance += LEARNING * (accepted / drafted - self.acceptance)
+        if accepted:
+            self._pause_next = PAUSE_TOKENS_MIN
+        else:
+            self.pause = self._pause_next
+            self._pause_next = min(PAUSE_TOKENS_MAX, self._pause_next * 2)

@@ -1,0 +1,170 @@
+"""Saved states of sequences in ordinary memory, found again by the tokens that made them.
+
+A state is the decoder's memory of one sequence. It is saved when a prompt has been read and when an
+answer has ended, and restored into a free slot when a new prompt begins with the same tokens: token for
+token, so that no state of one conversation ever reaches another. Least recently used states go first
+when the budget is spent. The scheduler's thread alone calls `find`, `store` and `forget`; anyone may
+call `report` and `conversations`, which read copies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from troth.domain import TokenIds
+from troth.engines.base import State
+from troth.scheduler.prefix_tree import PrefixTree
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLimits:
+    """What may be kept. A budget of 0 switches the cache off."""
+
+    budget_bytes: int = 1 << 30
+    tokens_min: int = 32  # shorter beginnings are computed again: that is cheaper than keeping them
+
+
+@dataclass(slots=True, eq=False)
+class Saved:
+    """One saved state. `label` is the client's name for the conversation, or None."""
+
+    id: str
+    tokens: TokenIds
+    state: State
+    label: str | None
+    created_at: float  # Unix seconds, as the two below
+    used_at: float
+    hits: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of the state and of its tokens."""
+        return self.state.nbytes + self.tokens.nbytes
+
+
+@dataclass(slots=True)
+class CacheCounters:
+    """Totals since the start; every field only grows."""
+
+    hits: int = 0
+    misses: int = 0
+    hit_tokens: int = 0
+    asked_tokens: int = 0
+    stores: int = 0
+    stored_bytes: int = 0
+    superseded: int = 0
+    evicted: int = 0
+    refused: int = 0  # states larger than the budget
+    store_seconds: float = 0.0
+    restore_seconds: float = 0.0
+
+
+class PrefixCache:
+    """See the module's docstring."""
+
+    def __init__(self, limits: CacheLimits, *, can_cut: bool = True, clock: Callable[[], float] = time.time) -> None:
+        """`can_cut`: a restored state may be shortened; otherwise only whole states are used."""
+        self.limits = limits
+        self.counters = CacheCounters()
+        self._can_cut = can_cut
+        self._clock = clock
+        self._tree: PrefixTree[Saved] = PrefixTree()
+        self._by_age: OrderedDict[str, Saved] = OrderedDict()  # the least recently used first
+        self._bytes = 0
+        self._numbers = count(1)
+
+    @property
+    def is_on(self) -> bool:
+        """True when states are kept at all."""
+        return self.limits.budget_bytes > 0
+
+    # ---- for the scheduler ----------------------------------------------------------------------
+
+    def match(self, tokens: TokenIds) -> tuple[Saved | None, int]:
+        """The state that gives the longest beginning of `tokens`, and that length. Counts nothing."""
+        if not self.is_on:
+            return None, 0
+        saved, length = self._tree.longest(tokens)
+        if saved is None or length < self.limits.tokens_min:
+            return None, 0
+        if not self._can_cut and length < len(saved.tokens):
+            whole = self._tree.beginnings(tokens)
+            return (whole[-1], len(whole[-1].tokens)) if whole else (None, 0)
+        return saved, length
+
+    def use(self, saved: Saved | None, length: int, asked: int) -> None:
+        """The state was restored for `length` of `asked` tokens, or nothing was found for them."""
+        self.counters.asked_tokens += asked
+        if saved is None:
+            self.counters.misses += 1
+            return
+        self.counters.hits += 1
+        self.counters.hit_tokens += length
+        saved.hits += 1
+        saved.used_at = self._clock()
+        if saved.id in self._by_age:
+            self._by_age.move_to_end(saved.id)
+
+    def wants(self, tokens: TokenIds, label: str | None) -> bool:
+        """True when a state of these tokens would be worth saving: nothing stored covers it already."""
+        if not self.is_on or len(tokens) < self.limits.tokens_min:
+            return False
+        saved, length = self._tree.longest(tokens)
+        if saved is None or length < len(tokens):
+            return True
+        if label is not None and saved.label is None and len(saved.tokens) == len(tokens):
+            saved.label = label
+        return not self._can_cut and len(saved.tokens) != len(tokens)
+
+    def store(self, tokens: TokenIds, state: State, label: str | None) -> None:
+        """The state is kept, and what it makes superfluous or the budget cannot hold is not."""
+        now = self._clock()
+        saved = Saved(f"seq-{next(self._numbers)}", tokens.copy(), state, label, now, now)
+        if saved.size > self.limits.budget_bytes:
+            self.counters.refused += 1
+            return
+        if self._can_cut:  # the longer state gives every beginning that the shorter ones gave
+            for shorter in self._tree.beginnings(tokens):
+                saved.label = saved.label or shorter.label
+                self._drop(shorter)
+                self.counters.superseded += 1
+        replaced = self._tree.add(saved.tokens, saved)
+        if replaced is not None:
+            self._forget_bytes(replaced)
+        self._by_age[saved.id] = saved
+        self._bytes += saved.size
+        self.counters.stores += 1
+        self.counters.stored_bytes += saved.size
+        while self._bytes > self.limits.budget_bytes:
+            self._drop(next(iter(self._by_age.values())))
+            self.counters.evicted += 1
+
+    def forget(self, is_meant: Callable[[Saved], bool]) -> int:
+        """The states that `is_meant` picks are gone; returns how many they were."""
+        meant = [saved for saved in self._by_age.values() if is_meant(saved)]
+        for saved in meant:
+            self._drop(saved)
+        return len(meant)
+
+    def _drop(self, saved: Saved) -> None:
+        self._tree.remove(saved.tokens)
+        self._forget_bytes(saved)
+
+    def _forget_bytes(self, saved: Saved) -> None:
+        del self._by_age[saved.id]
+        self._bytes -= saved.size
+
+    # ---- for reports ----------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """Bytes kept now."""
+        return self._bytes
+
+    def conversations(self) -> Sequence[Saved]:
+        """What is kept now, the most recently used first."""
+        return list(self._by_age.copy().values())[::-1]

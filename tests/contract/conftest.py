@@ -1,0 +1,76 @@
+"""Live servers for the contract tests: shared by configuration, on the real model, every answer judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.judge import Document, Judge, judged_client
+from tests.support.live import LiveServer, config
+
+ServeWith = Callable[[Mapping[str, Any]], LiveServer]
+Connect = Callable[..., httpx.Client]
+
+
+@pytest.fixture(scope="session")
+def document() -> Document:
+    """The published document."""
+    text = resources.files("troth._generated").joinpath("openapi.json").read_text("utf-8")
+    loaded: Document = json.loads(text)
+    return loaded
+
+
+@pytest.fixture(scope="session")
+def judge(document: Document) -> Judge:
+    """Judges answers by the published document."""
+    return Judge(document)
+
+
+@pytest.fixture(scope="session")
+def serve_with(tmp_path_factory: pytest.TempPathFactory, embedded_model: Path) -> Iterator[ServeWith]:
+    """`serve_with(config)`: a ready server with that configuration, started once and stopped at the end."""
+    running: dict[str, LiveServer] = {}
+
+    def serve(settings: Mapping[str, Any]) -> LiveServer:
+        key = json.dumps(settings, sort_keys=True)
+        if key not in running:
+            running[key] = LiveServer(settings, tmp_path_factory.mktemp("server"))
+            running[key].wait_ready()
+        return running[key]
+
+    yield serve
+    codes = {key: server.stop() for key, server in running.items()}
+    assert set(codes.values()) <= {0}, f"servers that were told to end ended with {codes}"
+
+
+@pytest.fixture(scope="session")
+def server(serve_with: ServeWith) -> LiveServer:
+    """A server with the usual configuration: the embedded model, four slots of 1024 tokens."""
+    return serve_with(config())
+
+
+@pytest.fixture(scope="session")
+def connect(judge: Judge) -> Iterator[Connect]:
+    """`connect(server, **options)`: a client of that server whose every answer is judged."""
+    clients: list[httpx.Client] = []
+
+    def make(server: LiveServer, **options: Any) -> httpx.Client:
+        client = judged_client(server.url, judge, **options)
+        clients.append(client)
+        return client
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture(scope="session")
+def client(server: LiveServer, connect: Connect) -> httpx.Client:
+    """A client of the usual server whose every answer is judged."""
+    return connect(server)

@@ -1,0 +1,100 @@
+"""A server as users run it: the real command in a process of its own, with the real model."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import yaml
+
+from troth.config.schema import DEFAULT_MODEL_ID, DEFAULT_SOURCE
+
+Found = TypeVar("Found")
+
+LISTENING = re.compile(r"event=listening url=(\S+)")
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+PAUSE_SECONDS = 0.01  # between two looks at something that has no event to wait for
+
+
+def embedded(**options: Any) -> dict[str, Any]:
+    """The configuration of the embedded model, with these engine options besides the usual ones."""
+    settings = {"context_tokens": 1024, "slots": 4, "threads": 2} | options
+    return {"id": DEFAULT_MODEL_ID, "source": DEFAULT_SOURCE, "options": settings}
+
+
+def config(models: list[dict[str, Any]] | None = None, **sections: Any) -> dict[str, Any]:
+    """A configuration: the embedded model unless `models` says otherwise, and these sections."""
+    return {"models": models or [embedded()], **sections}
+
+
+def wait_until(look: Callable[[], Found], what: str, seconds: float = START_SECONDS) -> Found:
+    """What `look` returned when it was first true. Raises TimeoutError saying `what` never was."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := look():
+            return found
+        time.sleep(PAUSE_SECONDS)
+    raise TimeoutError(f"not within {seconds} s: {what}")
+
+
+class LiveServer:
+    """`troth serve` with one configuration: listening once made, answering once `wait_ready` returned."""
+
+    def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
+        """The process is started in `folder`, which gets its configuration and its log."""
+        self.config = settings
+        self._log = folder / "log"
+        file = folder / "troth.yaml"
+        file.write_text(yaml.safe_dump(dict(settings)), "utf-8")
+        command = [sys.executable, "-m", "troth", "serve", "--port", "0", "--config", str(file)]
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ)
+        try:
+            self.url = wait_until(self._listening, "the server listens")
+        except TimeoutError:
+            self.kill()
+            raise
+
+    def log(self) -> str:
+        """Everything that the process wrote so far."""
+        return self._log.read_text("utf-8", "replace")
+
+    def wait_ready(self) -> None:
+        """/health answers 200: every model is loaded."""
+        with httpx.Client(base_url=self.url, trust_env=False) as client:
+            wait_until(lambda: self._alive() and client.get("/health").status_code == 200, "/health is 200")
+
+    def stop(self) -> int:
+        """The process has been told to end and has ended; its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """The process has ended, whatever it was doing."""
+        self.process.kill()
+        self.process.wait()
+
+    def _listening(self) -> str:
+        self._alive()
+        found = LISTENING.search(self.log())
+        return found.group(1) if found else ""
+
+    def _alive(self) -> bool:
+        code = self.process.poll()
+        if code is not None:
+            raise RuntimeError(f"the server ended with {code}:\n{self.log()}")
+        return True
