@@ -82,8 +82,8 @@ def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str])
             timeout_graceful_shutdown=math.ceil(config.server.stop_seconds + FAREWELL_SECONDS),
         ),
     )
-    host, port = listener.getsockname()[:2]
-    logger.info("event=listening url=http://%s:%d models=%s", host, port, ",".join(model.id for model in config.models))
+    models = ",".join(model.id for model in config.models)
+    logger.info("event=listening url=%s models=%s", _url(listener), models)
     # uvicorn raises the signal that ended it once more: ending when told to is no failure.
     signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
     try:
@@ -93,6 +93,11 @@ def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str])
     if built.faults:
         raise StartFault("\n".join(built.faults))
     return 0
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class PatientServer(uvicorn.Server):
@@ -117,13 +122,21 @@ class PatientServer(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound and not yet listening. Raises StartFault in words."""
+    """A socket that listens: whoever connects from now on is answered once the server runs.
+
+    Raises StartFault in words. It listens already here, because two servers may bind one port and not listen.
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise StartFault(f"cannot listen on {host}:{port}: {error.strerror}. Choose another --host.") from error
+    try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.listen(BACKLOG)
     except OSError as error:
+        listener.close()
         raise StartFault(f"cannot listen on {host}:{port}: {error.strerror}. Choose another --port.") from error
     return listener
 

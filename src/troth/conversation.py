@@ -51,7 +51,7 @@ class Conversation:
             ignore_eos=ask.ignore_eos,
             logprobs=ask.logprobs,
             priority=ask.priority,
-            label=ask.label,
+            tag=ask.tag,
             progress=ask.progress,
             token_timings=ask.token_timings,
         )

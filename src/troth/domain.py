@@ -87,6 +87,18 @@ class Turn:
     name: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What a client calls a conversation. Neither name changes an answer."""
+
+    label: str | None = None  # `session_id`: shown, and good for forgetting
+    handle: str | None = None  # a keep-name: what it names is not evicted until it is released
+
+    def or_else(self, other: Tag) -> Tag:
+        """This tag, its gaps filled from the other."""
+        return Tag(self.label or other.label, self.handle or other.handle)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """What the client said, in no dialect. None or an empty mapping means: the client did not say."""
@@ -104,7 +116,7 @@ class Ask:
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # alternatives per token; None: no logprobs at all
     priority: int = 0  # lower runs first, as in vLLM
-    label: str | None = None  # the client's name for the conversation
+    tag: Tag = Tag()
     add_generation_prompt: bool = True
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     progress: bool = False  # report prompt progress
@@ -267,7 +279,7 @@ class Job:
     ignore_eos: bool = False
     logprobs: int | None = None
     priority: int = 0
-    label: str | None = None  # the client's name for the conversation
+    tag: Tag = Tag()
     progress: bool = False
     token_timings: bool = False
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.support.judge import Document, Judge, judged_client
+from tests.support.judge import Document, Judge, judged_client, published_document
 from tests.support.live import LiveServer, config
 
 ServeWith = Callable[[Mapping[str, Any]], LiveServer]
@@ -21,9 +20,7 @@ Connect = Callable[..., httpx.Client]
 @pytest.fixture(scope="session")
 def document() -> Document:
     """The published document."""
-    text = resources.files("troth._generated").joinpath("openapi.json").read_text("utf-8")
-    loaded: Document = json.loads(text)
-    return loaded
+    return published_document()
 
 
 @pytest.fixture(scope="session")

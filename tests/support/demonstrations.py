@@ -5,7 +5,6 @@ The table is complete by test: a new honoured field without a line here fails.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -155,7 +154,7 @@ HONOURED: Mapping[str, Shown] = {
     "mirostat_eta": value("mirostat_eta", 0.01, 5, **MIROSTAT),
     "min_keep": value("min_keep", 0, 50, **NO_CUT | {"top_p": 0.01}),
     "samplers": value("samplers", ["temperature"], "kt", **NO_CUT | {"top_k": 1}),
-    "logit_bias": value("logit_bias", {}, {" fox": False, " Fox": False, "the": -50}, **GREEDY),
+    "logit_bias": value("logit_bias", {}, {"As": False}, **GREEDY),
     "ignore_eos": value("ignore_eos", False, True, finish, messages=user("Say only: Yes"), max_tokens=60, **GREEDY),
     "seed": value("seed", 1, 2),
     # how many answers, and when they end
@@ -206,4 +205,4 @@ TEMPLATE = (
 def request(shown: Shown, differing: Mapping[str, Any]) -> Body:
     """The body of one of the two requests."""
     body: Body = {"messages": user(), "max_tokens": 12, "seed": 1, **shown.same, **differing}
-    return json.loads(json.dumps(body)) if body else body
+    return body

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -28,6 +29,13 @@ Document = dict[str, Any]
 SCHEMAS = "#/components/schemas/"
 URN = "urn:document"
 LATER = {"judge": "later"}  # request extension: the caller reads a stream as it comes and judges it at the end
+
+
+def published_document() -> Document:
+    """The document that the server publishes, as generated."""
+    text = resources.files("troth._generated").joinpath("openapi.json").read_text("utf-8")
+    document: Document = json.loads(text)
+    return document
 
 
 class Violation(AssertionError):

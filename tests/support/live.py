@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,6 +45,32 @@ def wait_until(look: Callable[[], Found], what: str, seconds: float = START_SECO
             return found
         time.sleep(PAUSE_SECONDS)
     raise TimeoutError(f"not within {seconds} s: {what}")
+
+
+@contextmanager
+def busy(client: httpx.Client) -> Iterator[None]:
+    """One slot of the server is taken while the block runs, by a long answer that nobody waits for."""
+    story = {"messages": [{"role": "user", "content": "Tell me a story."}], "max_tokens": 800, "ignore_eos": True}
+    body = {**story, "stream": True}
+    with client.stream("POST", "/v1/chat/completions", json=body, extensions={"judge": "later"}) as response:
+        next(line for line in response.iter_lines() if line.startswith("data:"))
+        yield
+
+
+def health_of(client: httpx.Client) -> dict[str, Any]:
+    """The server's account of itself."""
+    account: dict[str, Any] = client.get("/health").json()
+    return account
+
+
+def wait_queued(client: httpx.Client, requests: int) -> None:
+    """So many requests wait."""
+    wait_until(lambda: health_of(client)["queued"] == requests, f"{requests} requests wait")
+
+
+def wait_idle(client: httpx.Client) -> None:
+    """No request runs or waits."""
+    wait_until(lambda: health_of(client)["in_flight"] + health_of(client)["queued"] == 0, "the server is idle")
 
 
 class LiveServer:

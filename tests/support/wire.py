@@ -117,6 +117,10 @@ class Gauges:
         """Clients that left early since the start."""
         return int(self.read()["troth:client_disconnects_total"])
 
+    def wait_more(self, name: str, than: float, seconds: float = SECONDS) -> None:
+        """The metric has grown."""
+        wait_until(lambda: self.read()[name] > than, f"{name} is more than {than}", seconds)
+
     def wait_running(self, count: int, seconds: float = SECONDS) -> None:
         """So many choices have a slot."""
         wait_until(lambda: self.running == count, f"{count} running", seconds)

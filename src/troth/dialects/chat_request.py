@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from troth._generated.models import ChatCompletionRequest
-from troth.domain import Ask, Role, Turn
+from troth.domain import Ask, Role, Tag, Turn
 from troth.errors import BadRequest
 
 _ROLES: Mapping[str, Role] = {
@@ -81,7 +81,7 @@ def read(body: ChatCompletionRequest, given: frozenset[str]) -> Ask:
         stop=_stop(body.stop),
         logprobs=_logprobs(body),
         priority=body.priority or 0,
-        label=body.session_id or None,
+        tag=Tag(label=body.session_id if isinstance(body.session_id, str) and body.session_id else None),
         add_generation_prompt=body.add_generation_prompt is not False,
         template_kwargs=_template_kwargs(body),
         progress=streamed and bool(body.return_progress),

@@ -37,6 +37,58 @@ class EngineReport:
     details: Mapping[str, Any] = field(default_factory=dict)  # the engine's own facts, JSON-ready
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotReport:
+    """One slot, and the request that has it."""
+
+    id: int
+    context_tokens: int
+    task: int | None = None  # the number of the request; None when the slot is free
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    read_tokens: int = 0
+    answer_tokens: int = 0
+    answer_tokens_max: int = 0
+    sampling: Sampling | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationReport:
+    """One saved state of the prefix cache."""
+
+    id: str
+    label: str | None
+    handle: str | None
+    tokens: int
+    size_bytes: int
+    hits: int
+    created_at: float  # Unix seconds
+    used_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheReport:
+    """The prefix cache. Counts and seconds are totals since the start."""
+
+    is_on: bool
+    can_cut: bool  # states may be shortened; otherwise only whole ones are used
+    entries: int
+    size_bytes: int
+    budget_bytes: int
+    hits: int
+    misses: int
+    hit_tokens: int
+    asked_tokens: int
+    stores: int
+    stored_bytes: int
+    superseded: int
+    evicted: int
+    refused: int
+    store_seconds: float
+    restore_seconds: float
+    held_entries: int
+
+
 @runtime_checkable
 class Engine(Protocol):
     """What every engine can do, whatever it computes."""

@@ -8,25 +8,38 @@ deliveries outwards through one `call_soon_threadsafe`. The loop only waits.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 from troth.domain import Event, Finished, Job
-from troth.engines.base import Decoder, Decodes, EngineReport, EngineStatus, LoadProgress, Vocabulary
+from troth.engines.base import (
+    CacheReport,
+    ConversationReport,
+    Decoder,
+    Decodes,
+    EngineReport,
+    EngineStatus,
+    LoadProgress,
+    SlotReport,
+    Vocabulary,
+)
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Refusal, Unavailable
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits, PrefixCache
-from troth.scheduler.request import Delivery, Request
+from troth.scheduler.request import Choice, Delivery, Request
 from troth.scheduler.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 RETRY_SECONDS = 1
 LOADING_RETRY_SECONDS = 2
@@ -280,6 +293,66 @@ class Lane:
         """The scheduler's totals; zeros while the model loads."""
         return self._scheduler.counters if self._scheduler is not None else Counters()
 
+    def slots(self) -> list[SlotReport]:
+        """Every slot now; none while the model loads."""
+        if self._decoder is None or self._scheduler is None:
+            return []
+        running = dict(self._scheduler.slots.running)
+        return [_slot_report(slot, self._decoder, running.get(slot)) for slot in range(self._decoder.slots)]
+
+    def cache(self) -> CacheReport:
+        """The prefix cache now. Raises Unavailable while the model loads."""
+        decoder, scheduler = self._ready()
+        cache, counters = scheduler.cache, scheduler.cache.counters
+        saved = cache.conversations()
+        return CacheReport(
+            is_on=cache.is_on,
+            can_cut=decoder.can_cut,
+            entries=len(saved),
+            size_bytes=cache.size,
+            budget_bytes=cache.limits.budget_bytes,
+            held_entries=sum(each.tag.handle is not None for each in saved),
+            **asdict(counters),
+        )
+
+    def conversations(self) -> list[ConversationReport]:
+        """The saved states, the most recently used first. Raises Unavailable while the model loads."""
+        _, scheduler = self._ready()
+        return [
+            ConversationReport(
+                id=each.id,
+                label=each.tag.label,
+                handle=each.tag.handle,
+                tokens=len(each.tokens),
+                size_bytes=each.size,
+                hits=each.hits,
+                created_at=each.created_at,
+                used_at=each.used_at,
+            )
+            for each in scheduler.cache.conversations()
+        ]
+
+    async def forget(self, *, id: str | None = None, label: str | None = None) -> int:
+        """The saved states of this id or label, or all of them, are gone; returns how many they were."""
+        return await self._on_thread(
+            lambda cache: cache.forget(lambda each: id in (None, each.id) and label in (None, each.tag.label))
+        )
+
+    async def release(self, handle: str) -> bool:
+        """Nothing is held under the handle any more. True if something was."""
+        return await self._on_thread(lambda cache: cache.release(handle))
+
+    async def _on_thread(self, work: Callable[[PrefixCache], T]) -> T:
+        """What `work` returns when the scheduler's thread has done it, between two steps."""
+        _, scheduler = self._ready()
+        done: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+        def run() -> None:
+            done.set_result(work(scheduler.cache))
+
+        scheduler.call(run)
+        return await asyncio.wrap_future(done)
+
     def report(self) -> EngineReport:
         """The lane's state now, without waiting for the engine."""
         decoder, scheduler = self._decoder, self._scheduler
@@ -297,3 +370,20 @@ class Lane:
             busy_seconds=time.perf_counter() - busy_since if busy_since else 0.0,
             details=decoder.describe() if decoder is not None else {},
         )
+
+
+def _slot_report(slot: int, decoder: Decoder, choice: Choice | None) -> SlotReport:
+    if choice is None:
+        return SlotReport(id=slot, context_tokens=decoder.context_tokens)
+    request, job = choice.request, choice.request.job
+    return SlotReport(
+        id=slot,
+        context_tokens=decoder.context_tokens,
+        task=request.arrival,
+        prompt_tokens=request.prompt_tokens,
+        cached_tokens=request.cached_tokens,
+        read_tokens=request.read_tokens,
+        answer_tokens=len(choice.said),
+        answer_tokens_max=job.prompt.answer_tokens,
+        sampling=job.sampling,
+    )

@@ -4,18 +4,17 @@ A state is the decoder's memory of one sequence. It is saved when a prompt has b
 answer has ended, and restored into a free slot when a new prompt begins with the same tokens: token for
 token, so that no state of one conversation ever reaches another. Least recently used states go first
 when the budget is spent. The scheduler's thread alone calls `find`, `store` and `forget`; anyone may
-call `report` and `conversations`, which read copies.
+call `size` and `conversations`, which take one look.
 """
 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from troth.domain import TokenIds
+from troth.domain import Tag, TokenIds
 from troth.engines.base import State
 from troth.scheduler.prefix_tree import PrefixTree
 
@@ -30,12 +29,12 @@ class CacheLimits:
 
 @dataclass(slots=True, eq=False)
 class Saved:
-    """One saved state. `label` is the client's name for the conversation, or None."""
+    """One saved state. `tag` says whose it is."""
 
     id: str
     tokens: TokenIds
     state: State
-    label: str | None
+    tag: Tag
     created_at: float  # Unix seconds, as the two below
     used_at: float
     hits: int = 0
@@ -73,7 +72,7 @@ class PrefixCache:
         self._can_cut = can_cut
         self._clock = clock
         self._tree: PrefixTree[Saved] = PrefixTree()
-        self._by_age: OrderedDict[str, Saved] = OrderedDict()  # the least recently used first
+        self._by_age: dict[str, Saved] = {}  # the least recently used first
         self._bytes = 0
         self._numbers = count(1)
 
@@ -106,30 +105,37 @@ class PrefixCache:
         self.counters.hit_tokens += length
         saved.hits += 1
         saved.used_at = self._clock()
-        if saved.id in self._by_age:
-            self._by_age.move_to_end(saved.id)
+        if self._by_age.pop(saved.id, None) is not None:
+            self._by_age[saved.id] = saved
 
-    def wants(self, tokens: TokenIds, label: str | None) -> bool:
+    def wants(self, tokens: TokenIds, tag: Tag) -> bool:
         """True when a state of these tokens would be worth saving: nothing stored covers it already."""
         if not self.is_on or len(tokens) < self.limits.tokens_min:
             return False
         saved, length = self._tree.longest(tokens)
         if saved is None or length < len(tokens):
             return True
-        if label is not None and saved.label is None and len(saved.tokens) == len(tokens):
-            saved.label = label
-        return not self._can_cut and len(saved.tokens) != len(tokens)
+        if len(saved.tokens) == len(tokens):
+            saved.tag = saved.tag.or_else(tag)
+            return False
+        return not self._can_cut or tag.handle is not None
 
-    def store(self, tokens: TokenIds, state: State, label: str | None) -> None:
-        """The state is kept, and what it makes superfluous or the budget cannot hold is not."""
+    def store(self, tokens: TokenIds, state: State, tag: Tag) -> None:
+        """The state is kept, and what it makes superfluous or the budget cannot hold is not.
+
+        A state with a handle is held until the handle is released or moves on to a newer state.
+        """
         now = self._clock()
-        saved = Saved(f"seq-{next(self._numbers)}", tokens.copy(), state, label, now, now)
-        if saved.size > self.limits.budget_bytes:
+        saved = Saved(f"seq-{next(self._numbers)}", tokens.copy(), state, tag, now, now)
+        if tag.handle is not None:
+            self.release(tag.handle)
+        if saved.size + self._held_bytes() > self.limits.budget_bytes:
             self.counters.refused += 1
             return
-        if self._can_cut:  # the longer state gives every beginning that the shorter ones gave
-            for shorter in self._tree.beginnings(tokens):
-                saved.label = saved.label or shorter.label
+        for shorter in self._tree.beginnings(tokens) if self._can_cut else ():
+            # The longer state gives every beginning that the shorter one gave.
+            if shorter.tag.handle is None:
+                saved.tag = saved.tag.or_else(shorter.tag)
                 self._drop(shorter)
                 self.counters.superseded += 1
         replaced = self._tree.add(saved.tokens, saved)
@@ -140,8 +146,19 @@ class PrefixCache:
         self.counters.stores += 1
         self.counters.stored_bytes += saved.size
         while self._bytes > self.limits.budget_bytes:
-            self._drop(next(iter(self._by_age.values())))
+            self._drop(next(each for each in self._by_age.values() if each.tag.handle is None))
             self.counters.evicted += 1
+
+    def release(self, handle: str) -> bool:
+        """No state is held under the handle; what it held may be evicted like any other. True if one was held."""
+        for saved in self._by_age.values():
+            if saved.tag.handle == handle:
+                saved.tag = Tag(saved.tag.label)
+                return True
+        return False
+
+    def _held_bytes(self) -> int:
+        return sum(saved.size for saved in self._by_age.values() if saved.tag.handle is not None)
 
     def forget(self, is_meant: Callable[[Saved], bool]) -> int:
         """The states that `is_meant` picks are gone; returns how many they were."""
@@ -167,4 +184,4 @@ class PrefixCache:
 
     def conversations(self) -> Sequence[Saved]:
         """What is kept now, the most recently used first."""
-        return list(self._by_age.copy().values())[::-1]
+        return list(self._by_age.values())[::-1]

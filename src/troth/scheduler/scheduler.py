@@ -238,10 +238,11 @@ class Scheduler:
             request.answering_at = request.last_token_at = self._clock()
             self.counters.prompt_seconds += request.answering_at - request.started_at
         group = [(choice, turn.row)]
-        forks = bool(request.waiting) and not self.slots.is_full
-        state = self.slots.prompt_read(choice, forks=forks)
-        while request.waiting and not self.slots.is_full:
-            sibling = request.waiting.pop(0)
+        fresh = [each for each in request.waiting if each.parked is None]  # a parked one has spoken already
+        state = self.slots.prompt_read(choice, forks=bool(fresh) and not self.slots.is_full)
+        while fresh and not self.slots.is_full:
+            sibling = fresh.pop(0)
+            request.waiting.remove(sibling)
             self.slots.seat(sibling, state)
             group.append((sibling, turn.row))
         return group

@@ -90,7 +90,7 @@ class Slots:
         if leader.is_reading and leader.slot >= 0:
             if leader.held < shared:
                 return True
-            if self.cache.wants(leader.held_tokens(), None):
+            if self.cache.wants(leader.held_tokens(), leader.request.job.tag):
                 self._keep(leader, self.decoder.save(leader.slot))
         request.follows = None
         return False
@@ -113,7 +113,7 @@ class Slots:
     def prompt_read(self, choice: Choice, *, forks: bool) -> State | None:
         """The choice holds its whole prompt: its state is kept, and returned when siblings fork from it."""
         request = choice.request
-        is_wanted = self.cache.wants(request.job.prompt.tokens, request.job.label)
+        is_wanted = self.cache.wants(request.job.prompt.tokens, request.job.tag)
         if not is_wanted and not forks:
             return None
         state = self.decoder.save(choice.slot)
@@ -123,14 +123,14 @@ class Slots:
 
     def _keep(self, choice: Choice, state: State) -> None:
         started = time.perf_counter()
-        self.cache.store(choice.held_tokens(), state, choice.request.job.label)
+        self.cache.store(choice.held_tokens(), state, choice.request.job.tag)
         self.cache.counters.store_seconds += time.perf_counter() - started
 
     # ---- out ------------------------------------------------------------------------------------
 
     def unseat(self, choice: Choice, *, keep: bool) -> None:
         """The choice has no slot and no sampler. `keep` saves its state for whoever continues from here."""
-        if keep and self.cache.wants(choice.held_tokens(), choice.request.job.label):
+        if keep and self.cache.wants(choice.held_tokens(), choice.request.job.tag):
             if self.decoder.can_cut:
                 self.decoder.forget(choice.slot, choice.held)  # a draft may reach further than what was said
             self._keep(choice, self.decoder.save(choice.slot))

@@ -13,6 +13,7 @@ from typing import Literal, TextIO
 Level = Literal["debug", "info", "warning", "error"]
 
 ACCESS = "troth.access"
+LEVEL_WORDS = {logging.DEBUG: "debug", logging.INFO: "info"}
 HELD_SECONDS = 0.05
 HELD_LINES_MAX = 64
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
@@ -39,49 +40,22 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of `record`: time, level, logger, the request's id where there is one, the message."""
-        stamp = self._time(record.created)
-        if record.name == ACCESS:  # made by `access_record`, so it is one line and has its id
-            return f"time={stamp} level={record.levelname.lower()} logger={ACCESS} {record.msg}"
+        stamp = self.stamp(record.created)
         message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
-        request_id = REQUEST_ID.get()
+        request_id = "" if record.name == ACCESS else REQUEST_ID.get()
         where = f" id={request_id}" if request_id else ""
         line = f"time={stamp} level={record.levelname.lower()} logger={record.name}{where} {message}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return line
 
-    def _time(self, created: float) -> str:
+    def stamp(self, created: float) -> str:
+        """The moment `created` (seconds since 1970) in UTC, to the millisecond."""
         second = int(created)
         if second != self._second:  # many lines share a second
             self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
             self._second = second
         return f"{self._stamp}.{int((created - second) * 1000):03d}Z"
-
-
-class AccessLog:
-    """The logger of the access lines, one per request.
-
-    Its records are copies of one record: making each anew, with the search for its caller, would cost more
-    than writing the line.
-    """
-
-    def __init__(self) -> None:
-        self._logger = logging.getLogger(ACCESS)
-        self._levels = {
-            level: self._logger.makeRecord(ACCESS, level, __file__, 0, "", (), None).__dict__
-            for level in (logging.DEBUG, logging.INFO)
-        }
-
-    def wants(self, level: int) -> bool:
-        """True when a line of this level would be written."""
-        return self._logger.isEnabledFor(level)
-
-    def write(self, level: int, line: str) -> None:
-        """The line is in the log. It must be one line."""
-        record = logging.LogRecord.__new__(logging.LogRecord)
-        record.__dict__.update(self._levels[level])
-        record.msg, record.created = line, time.time()
-        self._logger.handle(record)
 
 
 class LineHandler(logging.StreamHandler[TextIO]):
@@ -92,13 +66,20 @@ class LineHandler(logging.StreamHandler[TextIO]):
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
+        formatter = LineFormatter()
+        self.setFormatter(formatter)
+        self.stamp = formatter.stamp
         self._held: list[str] = []
-        self.setFormatter(LineFormatter())
 
     def emit(self, record: logging.LogRecord) -> None:
-        """The line of `record` is written, or held for a moment."""
+        """The line of `record` is written."""
         self._held.append(self.format(record) + "\n")
-        if record.name != ACCESS or len(self._held) >= HELD_LINES_MAX:
+        self.flush()
+
+    def hold(self, line: str) -> None:
+        """The access line is written now or in a moment. Only for the event loop's thread."""
+        self._held.append(line)
+        if len(self._held) >= HELD_LINES_MAX:
             self.flush()
         elif len(self._held) == 1:
             try:
@@ -113,6 +94,35 @@ class LineHandler(logging.StreamHandler[TextIO]):
             if lines:
                 self.stream.write("".join(lines))
                 self.stream.flush()
+
+
+def access_line(stamp: str, level: int, line: str) -> str:
+    """An access line as it is written, its end included."""
+    return f"time={stamp} level={LEVEL_WORDS[level]} logger={ACCESS} {line}\n"
+
+
+class AccessLog:
+    """The logger of the access lines, one per request.
+
+    Under `configure` a line goes to its handler at once: making a record and passing it up the loggers would
+    cost three times as much as the line. Under any other set-up it is an ordinary record.
+    """
+
+    def __init__(self) -> None:
+        self._logger = logging.getLogger(ACCESS)
+        self._root = logging.getLogger()
+
+    def wants(self, level: int) -> bool:
+        """True when a line of this level would be written."""
+        return self._logger.isEnabledFor(level)
+
+    def write(self, level: int, line: str) -> None:
+        """The line is in the log. It must be one line."""
+        handlers = self._root.handlers
+        if len(handlers) == 1 and isinstance(handlers[0], LineHandler):
+            handlers[0].hold(access_line(handlers[0].stamp(time.time()), level, line))
+        else:
+            self._logger.handle(self._logger.makeRecord(ACCESS, level, __file__, 0, line, (), None))
 
 
 def configure(level: Level, stream: TextIO | None = None) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.decoder import END, LetterVocabulary, ScriptedDecoder, alone, fail_once, next_token
-from troth.domain import Began, Ended, Event, Finished, Job, Piece, Progress, Prompt, Said, Sampling
+from troth.domain import Began, Ended, Event, Finished, Job, Piece, Progress, Prompt, Said, Sampling, Tag
 from troth.errors import EngineFault
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
@@ -513,3 +513,38 @@ def test_a_state_larger_than_the_budget_is_not_kept() -> None:
 
     assert bench.cache.size == 0
     assert bench.cache.counters.refused > 0
+
+
+def test_a_state_with_a_handle_stays_until_the_handle_is_released() -> None:
+    bench = Bench(ScriptedDecoder(), cache=CacheLimits(budget_bytes=700, tokens_min=4))
+    bench.submit([1] * 60, 1, tag=Tag(handle="mine"))
+    bench.settle()
+    for letter in (2, 3, 4):
+        bench.submit([letter] * 60, 1)
+        bench.settle()
+
+    held = bench.submit([1] * 60, 1)
+    bench.settle()
+    assert held.cached_tokens == 59
+
+    assert bench.cache.release("mine")
+    assert not bench.cache.release("mine")
+    for letter in (5, 6, 7):
+        bench.submit([letter] * 60, 1)
+        bench.settle()
+    gone = bench.submit([1] * 60, 1)
+    bench.settle()
+    assert gone.cached_tokens == 0
+
+
+def test_a_label_names_a_conversation_across_its_turns() -> None:
+    bench = Bench(ScriptedDecoder(picker=lambda held, seed: 1 + len(held) % 27), cache=CACHE)
+    for turns in (1, 2):
+        bench.submit(SYSTEM + [3] * turns, 2, tag=Tag(label="chat-7"))
+        bench.settle()
+
+    labelled = [saved for saved in bench.cache.conversations() if saved.tag.label == "chat-7"]
+    assert labelled
+    assert bench.cache.forget(lambda saved: saved.tag.label == "chat-7") == len(labelled)
+    assert bench.cache.conversations() == []
+    assert bench.cache.size == 0

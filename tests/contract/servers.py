@@ -1,0 +1,61 @@
+"""The configurations that several contract tests share: each is started once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.fields import RequestField
+from tests.support.live import config, embedded
+
+Settings = dict[str, Any]
+
+WHILE_WAITING_SECONDS = 0.2
+
+
+def two_models() -> Settings:
+    """Two names for one file, one of them with slashes; other names are refused."""
+    tiny, second = ({**embedded(context_tokens=256, slots=1), "id": name} for name in ("org/tiny:latest", "second"))
+    return config([{**tiny, "aliases": ["agent/small"]}, second], routing={"unknown_model": "refuse"})
+
+
+def narrow() -> Settings:
+    """One request at a time, two more may wait, and waiting streams are kept alive."""
+    return config(
+        [embedded(slots=1)], limits={"queue_max": 2}, stream={"keepalive_seconds": WHILE_WAITING_SECONDS}
+    )
+
+
+def impatient() -> Settings:
+    """One request at a time, the next ones wait for a moment only; no answer has more than 900 tokens."""
+    return config(
+        [embedded(slots=1)],
+        limits={"queue_seconds_max": WHILE_WAITING_SECONDS},
+        budget={"over_cap": "refuse", "cap_tokens": 900},
+    )
+
+
+def small() -> Settings:
+    """Small bodies of JSON, a small context, short answers, and the role of a stream at once."""
+    return config(
+        [embedded(context_tokens=64, slots=1)],
+        server={"body_bytes_max": 4096, "strict_content_type": True},
+        budget={"cap_tokens": 5},
+        stream={"first_event": "role"},
+    )
+
+
+def locked() -> Settings:
+    """A server with two keys."""
+    return config([embedded(context_tokens=256, slots=1)], auth={"api_keys": ["first-key", "second-key"]})
+
+
+def guarding(fields: dict[str, RequestField]) -> Settings:
+    """Everything that can be left out is guarded, and unknown fields are refused."""
+    guard = [
+        field.path
+        for field in fields.values()
+        if field.contract_class in ("honoured", "clamped") and "." not in field.path and not field.required
+    ]
+    return config(
+        [embedded(context_tokens=256, slots=1)], contract={"guard": guard, "unknown_fields": "refuse"}
+    )
