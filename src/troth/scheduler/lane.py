@@ -13,12 +13,11 @@ import logging
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from typing import TypeVar
 
-from troth.domain import Event, Finished, Job
+from troth.domain import Job
 from troth.engines.base import (
     CacheReport,
     ConversationReport,
@@ -37,6 +36,7 @@ from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits, PrefixCache
 from troth.scheduler.request import Choice, Delivery, Request
 from troth.scheduler.scheduler import Scheduler
+from troth.scheduler.ticket import LaneTicket
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -54,94 +54,9 @@ class LaneSettings:
 
     queue_max: int = 64  # requests that wait
     queue_seconds_max: float = 3600.0
-    pace: Pace = Pace()
-    cache: CacheLimits = CacheLimits()
+    pace: Pace = field(default_factory=Pace)
+    cache: CacheLimits = field(default_factory=CacheLimits)
     draft_tokens_max: int = 8  # 0: no speculation
-
-
-class LaneTicket:
-    """A place in the lane; the `Ticket` of the domain. Lives on the event loop."""
-
-    def __init__(self, lane: Lane, request: Request) -> None:
-        self._lane = lane
-        self.request = request
-        self.submitted_at = time.perf_counter()
-        self._started_at = 0.0
-        self._events: deque[Event] = deque()
-        self._fault: Exception | None = None
-        self._news = asyncio.Event()
-        self._is_over = False
-        self.deadline: asyncio.TimerHandle | None = None
-
-    @property
-    def is_started(self) -> bool:
-        """True once the request has left the queue."""
-        return self._started_at > 0.0
-
-    @property
-    def is_over(self) -> bool:
-        """True once the request has ended in whatever way."""
-        return self._is_over
-
-    @property
-    def queue_seconds(self) -> float:
-        """How long the request waited, so far or in all."""
-        return (self._started_at or time.perf_counter()) - self.submitted_at
-
-    async def wait_started(self, seconds: float) -> bool:
-        """True once the request has left the queue; False when `seconds` passed first."""
-        try:
-            async with asyncio.timeout(seconds):
-                while not self.is_started and self._fault is None:
-                    self._news.clear()
-                    await self._news.wait()
-        except TimeoutError:
-            return False
-        if self._fault is not None and not self._events:
-            raise self._fault
-        return True
-
-    async def events(self) -> AsyncIterator[Event]:
-        """The events in order; ends after Finished, raises the fault that ended the request."""
-        while True:
-            while self._events:
-                event = self._events.popleft()
-                yield event
-                if isinstance(event, Finished):
-                    return
-            if self._fault is not None:
-                raise self._fault
-            self._news.clear()
-            await self._news.wait()
-
-    def deliver(self, events: list[Event], fault: Exception | None) -> None:
-        """The lane hands over what a step said. On the event loop."""
-        if not self.is_started and self.request.is_started:
-            self._started_at = time.perf_counter()
-            self._lane.left_queue(self)
-        self._events.extend(events)
-        if fault is not None:
-            self.fail(fault)
-        elif events and isinstance(events[-1], Finished):
-            self.close()
-        self._news.set()
-
-    def fail(self, fault: Exception) -> None:
-        """The request ends with this fault, after the events that came before it."""
-        self._fault = self._fault or fault
-        self.close()
-        self._news.set()
-
-    def close(self) -> None:
-        """The request is over, and no longer counted in the queue."""
-        self._is_over = True
-        self._lane.left_queue(self)
-
-    def cancel(self) -> None:
-        """The request leaves the engine within one step, wherever it is."""
-        if not self._is_over:
-            self.close()
-            self._lane.cancel(self)
 
 
 class Lane:
@@ -231,7 +146,7 @@ class Lane:
         if len(self._queued) >= self._settings.queue_max:
             raise QueueFull(len(self._queued), RETRY_SECONDS)
         request = Request(job)
-        ticket = LaneTicket(self, request)
+        ticket = LaneTicket(request, self)
         self._tickets[id(request)] = self._queued[id(request)] = ticket
         assert self._loop is not None
         ticket.deadline = self._loop.call_later(self._settings.queue_seconds_max, self._time_out, ticket)
@@ -332,10 +247,10 @@ class Lane:
             for each in scheduler.cache.conversations()
         ]
 
-    async def forget(self, *, id: str | None = None, label: str | None = None) -> int:
+    async def forget(self, *, state_id: str | None = None, label: str | None = None) -> int:
         """The saved states of this id or label, or all of them, are gone; returns how many they were."""
         return await self._on_thread(
-            lambda cache: cache.forget(lambda each: id in (None, each.id) and label in (None, each.tag.label))
+            lambda cache: cache.forget(lambda each: state_id in (None, each.id) and label in (None, each.tag.label))
         )
 
     async def release(self, handle: str) -> bool:

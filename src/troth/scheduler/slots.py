@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import time
+
 from troth.engines.base import Decoder, State
 from troth.scheduler.counters import Counters
 from troth.scheduler.prefix_cache import PrefixCache

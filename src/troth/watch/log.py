@@ -78,10 +78,12 @@ class LineHandler(logging.StreamHandler[TextIO]):
 
     def hold(self, line: str) -> None:
         """The access line is written now or in a moment. Only for the event loop's thread."""
-        self._held.append(line)
-        if len(self._held) >= HELD_LINES_MAX:
+        with self.lock or nullcontext():
+            self._held.append(line)
+            held = len(self._held)
+        if held >= HELD_LINES_MAX:
             self.flush()
-        elif len(self._held) == 1:
+        elif held == 1:
             try:
                 asyncio.get_running_loop().call_later(HELD_SECONDS, self.flush)
             except RuntimeError:  # no loop runs here, so nothing would come back for the line

@@ -14,7 +14,8 @@ from tests.support.decoder import ScriptedDecoder, ScriptedEngine, alone, fail_o
 from tests.unit.scheduler.test_scheduler import Letters, words
 from troth.domain import Finished, Job, Prompt, Said, Sampling
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Unavailable
-from troth.scheduler.lane import Lane, LaneTicket, LaneSettings
+from troth.scheduler.lane import Lane, LaneSettings
+from troth.scheduler.ticket import LaneTicket
 
 
 def job(prompt: Sequence[int], answer_tokens: int = 10) -> Job:

@@ -25,6 +25,12 @@ def written() -> Iterator[io.StringIO]:
         logger.setLevel(level)
 
 
+def only_ours() -> None:
+    """The handlers that pytest adds for itself are gone; the fixture puts back what was there."""
+    root = logging.getLogger()
+    root.handlers[:] = [handler for handler in root.handlers if isinstance(handler, log.LineHandler)]
+
+
 def test_a_line_says_when_how_grave_and_where_from(written: io.StringIO) -> None:
     logging.getLogger("troth.engine").info("loaded seconds=%.1f", 2.5)
 
@@ -91,6 +97,7 @@ def test_an_access_line_is_written_as_it_stands(written: io.StringIO) -> None:
 
 def test_access_lines_of_a_busy_moment_are_written_together_and_before_any_other_line(written: io.StringIO) -> None:
     async def busy() -> list[int]:
+        only_ours()
         access = log.AccessLog()
         counts = []
         for number in range(log.HELD_LINES_MAX):
@@ -108,6 +115,7 @@ def test_access_lines_of_a_busy_moment_are_written_together_and_before_any_other
 
 def test_a_held_access_line_leaves_by_itself(written: io.StringIO) -> None:
     async def quiet() -> None:
+        only_ours()
         log.AccessLog().write(logging.INFO, "id=1")
         while not written.getvalue():
             await asyncio.sleep(0)
