@@ -6,26 +6,27 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench import edge, engine, start
+from bench import edge, engine, sharing, start
 
 
 def main() -> int:
     """The benchmarks asked for have run; their results are files."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=["edge", "engine", "start", []], help="default: all")
+    parser.add_argument("names", nargs="*", choices=["edge", "engine", "sharing", "start", []], help="default: all")
     parser.add_argument("--llama-server", type=Path, help="the peer's binary; see bench/README.md")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; medians are reported")
     arguments = parser.parse_args()
-    names = arguments.names or ["edge", "start", "engine"]
+    names = arguments.names or ["edge", "start", "engine", "sharing"]
     if "edge" in names:
         edge.run(rounds=arguments.rounds)
     if "start" in names:
         start.run(rounds=arguments.rounds)
-    if "engine" in names:
-        if arguments.llama_server is None:
-            print("engine: needs --llama-server PATH; see bench/README.md", file=sys.stderr)
-            return 2
-        engine.run(arguments.llama_server, rounds=arguments.rounds)
+    for name, run in (("engine", engine.run), ("sharing", sharing.run)):
+        if name in names:
+            if arguments.llama_server is None:
+                print(f"{name}: needs --llama-server PATH; see bench/README.md", file=sys.stderr)
+                return 2
+            run(arguments.llama_server, rounds=arguments.rounds)
     return 0
 
 

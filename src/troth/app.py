@@ -7,6 +7,7 @@ server listens while its models load, and says so on /health; a model that canno
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import math
@@ -27,9 +28,13 @@ from troth import __version__
 from troth._generated.fields import FIELDS
 from troth.config.schema import Config, ModelSettings
 from troth.conversation import Conversation
+from troth.dialects.engine_state import Engines
 from troth.dialects.models import Models
 from troth.dialects.openai_chat import OpenAIChat, StreamSettings
+from troth.dialects.prefix_cache import PrefixCaches
 from troth.dialects.served import ModelState, ServerFacts
+from troth.dialects.sessions import Sessions
+from troth.dialects.slots import Slots
 from troth.dialects.status import Status
 from troth.domain import Call, ServedModel
 from troth.edge.assembly import create_asgi
@@ -130,14 +135,15 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        raise StartFault(f"cannot listen on {host}:{port}: {error.strerror}. Choose another --host.") from error
+        raise StartFault(f"cannot listen on {host}: {error.strerror}. Choose another --host.") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise StartFault(f"cannot listen on {host}:{port}: {error.strerror}. Choose another --port.") from error
+        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise StartFault(f"cannot listen on {host}:{port}: {error.strerror}. Choose another {other}.") from error
     return listener
 
 
@@ -146,7 +152,7 @@ def build(config: Config, paths: Mapping[str, Path]) -> Server:
     metrics = Metrics(own_prefix=config.metrics.own_prefix, version=__version__)
     lanes = {model.id: _lane(model, paths[model.id], config) for model in config.models}
     for name, lane in lanes.items():
-        metrics.follow(name, lane.report, lane.totals)
+        metrics.follow(name, lane.report, lane.totals, lane.cache)
     templates = {
         model.id: Path(model.chat_template).read_text("utf-8") for model in config.models if model.chat_template
     }
@@ -188,18 +194,15 @@ class Server:
                 first_event=self.config.stream.first_event, keepalive_seconds=self.config.stream.keepalive_seconds
             ),
         )
-        models = Models(self.states, facts)
-        status = Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render))
-        handlers: dict[str, Callable[[Call], Any]] = {
-            "create_chat_completion": chat.create_chat_completion,
-            "list_models": models.list_models,
-            "retrieve_model": models.retrieve_model,
-            "health": status.health,
-            "ping": status.ping,
-            "version": status.version,
-            "props": status.props,
-            "metrics": status.metrics,
-        }
+        engines = Engines(self.states, self.lanes)
+        handlers = _handlers(
+            chat,
+            Models(self.states, facts),
+            Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render)),
+            Slots(engines),
+            PrefixCaches(engines),
+            Sessions(engines, time.time),
+        )
         return create_asgi(
             document,
             handlers,
@@ -232,8 +235,7 @@ class Server:
             try:
                 yield
             finally:
-                for task in tasks:
-                    task.cancel()
+                await asyncio.wait(tasks)  # a model is loaded by a call that cannot be cut short
                 for lane in self.lanes.values():
                     await lane.stop()
                 self.prompts.close()
@@ -261,6 +263,13 @@ class Server:
             report.slots,
             report.context_tokens,
         )
+
+
+def _handlers(*dialects: object) -> dict[str, Callable[[Call], Any]]:
+    """Every public method of a dialect answers the operation of its name; the edge checks that none is missing."""
+    return {
+        name: getattr(dialect, name) for dialect in dialects for name in vars(type(dialect)) if not name.startswith("_")
+    }
 
 
 def _lane(model: ModelSettings, path: Path, config: Config) -> Lane:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.support.fields import RequestField
@@ -9,7 +10,7 @@ from tests.support.live import config, embedded
 
 Settings = dict[str, Any]
 
-WHILE_WAITING_SECONDS = 0.2
+MOMENT_SECONDS = 0.2
 
 
 def two_models() -> Settings:
@@ -20,28 +21,31 @@ def two_models() -> Settings:
 
 def narrow() -> Settings:
     """One request at a time, two more may wait, and waiting streams are kept alive."""
-    return config(
-        [embedded(slots=1)], limits={"queue_max": 2}, stream={"keepalive_seconds": WHILE_WAITING_SECONDS}
-    )
+    return config([embedded(slots=1)], limits={"queue_max": 2}, stream={"keepalive_seconds": MOMENT_SECONDS})
 
 
 def impatient() -> Settings:
-    """One request at a time, the next ones wait for a moment only; no answer has more than 900 tokens."""
+    """One request at a time, the others wait for a moment only; a budget above 900 tokens is refused."""
     return config(
         [embedded(slots=1)],
-        limits={"queue_seconds_max": WHILE_WAITING_SECONDS},
+        limits={"queue_seconds_max": MOMENT_SECONDS},
         budget={"over_cap": "refuse", "cap_tokens": 900},
     )
 
 
 def small() -> Settings:
-    """Small bodies of JSON, a small context, short answers, and the role of a stream at once."""
+    """Small bodies that must say they are JSON, answers of five tokens, and the role of a stream at once."""
     return config(
-        [embedded(context_tokens=64, slots=1)],
+        [embedded(context_tokens=128, slots=1)],
         server={"body_bytes_max": 4096, "strict_content_type": True},
         budget={"cap_tokens": 5},
         stream={"first_event": "role"},
     )
+
+
+def cramped() -> Settings:
+    """A context of 64 tokens, and no cap."""
+    return config([embedded(context_tokens=64, slots=1)])
 
 
 def locked() -> Settings:
@@ -49,13 +53,16 @@ def locked() -> Settings:
     return config([embedded(context_tokens=256, slots=1)], auth={"api_keys": ["first-key", "second-key"]})
 
 
-def guarding(fields: dict[str, RequestField]) -> Settings:
-    """Everything that can be left out is guarded, and unknown fields are refused."""
-    guard = [
+def guardable(fields: Mapping[str, RequestField]) -> list[str]:
+    """The fields that an operator can switch off."""
+    return [
         field.path
         for field in fields.values()
-        if field.contract_class in ("honoured", "clamped") and "." not in field.path and not field.required
+        if field.contract_class == "honoured" and "." not in field.path and not field.required
     ]
-    return config(
-        [embedded(context_tokens=256, slots=1)], contract={"guard": guard, "unknown_fields": "refuse"}
-    )
+
+
+def guarding(fields: Mapping[str, RequestField]) -> Settings:
+    """Everything that can be left out is guarded, and unknown fields are refused."""
+    contract = {"guard": guardable(fields), "unknown_fields": "refuse"}
+    return config([embedded(context_tokens=256, slots=1)], contract=contract)

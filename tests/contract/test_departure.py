@@ -11,8 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.contract import servers
 from tests.contract.conftest import Connect, ServeWith
-from tests.support.live import LiveServer, config, embedded, wait_until
+from tests.support.live import LiveServer, wait_until
 from tests.support.wire import Gauges, Wire, chat_body
 
 FREE_SECONDS = 5.0  # one step takes some 20 ms here; the rest is patience with a busy machine
@@ -52,7 +53,7 @@ def gauges(server: LiveServer, client: httpx.Client) -> Gauges:
 @pytest.fixture
 def narrow(serve_with: ServeWith) -> LiveServer:
     """A server with one slot."""
-    return serve_with(config(models=[embedded(slots=1)]))
+    return serve_with(servers.narrow())
 
 
 @pytest.fixture
@@ -179,7 +180,8 @@ def test_a_crowd_that_leaves_at_random_moments_leaves_the_server_idle(server: Li
             if at > 0.6 and stream:
                 wire.read_until(b'"content":')
             elif at > 0.4:
-                gauges.wait_running(gauges.running, seconds=FREE_SECONDS)
+                for _ in range(int(50 * at)):  # a while, as long as these take
+                    gauges.read()
             LEAVES[how](wire)
 
     with ThreadPoolExecutor(8) as pool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from tests.contract import servers
 from tests.contract.conftest import Connect, ServeWith
 from tests.support.live import LiveServer, config
 from tests.support.wire import chat_body
 from troth._generated.operations import OPERATIONS, Operation
 
-KEY = "sk-first-0123456789"
-SECOND_KEY = "sk-second-0123456789"
+KEY, SECOND_KEY = servers.locked()["auth"]["api_keys"]
 OPEN_PATHS = {"/health", "/v1/health", "/ping"}
 CHAT = "/v1/chat/completions"
 CLOSED = [operation for operation in OPERATIONS.values() if operation.path not in OPEN_PATHS]
@@ -31,7 +31,7 @@ def ids(operation: Operation) -> str:
 @pytest.fixture(scope="module")
 def locked(serve_with: ServeWith) -> LiveServer:
     """A server with two keys."""
-    return serve_with(config(auth={"api_keys": [KEY, SECOND_KEY]}))
+    return serve_with(servers.locked())
 
 
 @pytest.fixture(scope="module")

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
-import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
-from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessageParam
+from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
-from tests.contract.conftest import Connect, ServeWith
-from tests.support.live import LiveServer, config, embedded
-from tests.support.wire import Gauges, Wire, chat_body
-
-MODEL = "smollm2-135m"
-HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Say hello to the harbour."}]
-KEY = "sk-for-the-sdk"
-
-
-def sdk(url: str, **options: Any) -> OpenAI:
-    """A client that never repeats a request and refuses answers that its types do not describe."""
-    chosen = {"api_key": "unused", "max_retries": 0, "timeout": 60.0} | options
-    return OpenAI(base_url=f"{url}/v1", _strict_response_validation=True, **chosen)
+from tests.support.live import LiveServer
+from tests.support.sdk import HELLO, MODEL, joined, sdk, text_of, timings_of
+from tests.support.wire import Gauges
 
 
 @pytest.fixture(scope="module")
@@ -33,34 +21,6 @@ def api(server: LiveServer) -> Iterator[OpenAI]:
     """The SDK at the usual server."""
     with sdk(server.url) as api:
         yield api
-
-
-@pytest.fixture(scope="module")
-def narrow(serve_with: ServeWith) -> LiveServer:
-    """A server with one slot, and no more than one request waiting."""
-    return serve_with(config(models=[embedded(slots=1)], limits={"queue_max": 1}))
-
-
-def text_of(completion: ChatCompletion, choice: int = 0) -> str:
-    text = completion.choices[choice].message.content
-    assert text is not None
-    return text
-
-
-def timings_of(answer: ChatCompletion | ChatCompletionChunk) -> dict[str, Any]:
-    assert answer.model_extra is not None
-    timings: dict[str, Any] = answer.model_extra["timings"]
-    return timings
-
-
-def joined(chunks: list[ChatCompletionChunk], choice: int = 0) -> str:
-    spoken = [part for chunk in chunks for part in chunk.choices if part.index == choice]
-    return "".join(part.delta.content or "" for part in spoken)
-
-
-def body_of(error: openai.APIError) -> dict[str, Any]:
-    assert isinstance(error.body, dict)
-    return error.body
 
 
 # ---- answers --------------------------------------------------------------------------------------
@@ -109,12 +69,12 @@ def test_a_stream_ends_with_the_token_counts_when_asked(api: OpenAI) -> None:
 
 
 def test_the_streaming_helper_gathers_the_same_answer(api: OpenAI) -> None:
-    with api.chat.completions.stream(model=MODEL, messages=HELLO, temperature=0, max_tokens=6) as stream:
+    asked: dict[str, Any] = {"model": MODEL, "messages": HELLO, "temperature": 0, "max_tokens": 60, "stop": ["!", "."]}
+    with api.chat.completions.stream(**asked) as stream:
         kinds = {event.type for event in stream}
         final = stream.get_final_completion()
     assert {"chunk", "content.delta", "content.done"} <= kinds
-    whole = api.chat.completions.create(model=MODEL, messages=HELLO, temperature=0, max_tokens=6)
-    assert final.choices[0].message.content == text_of(whole)
+    assert final.choices[0].message.content == text_of(api.chat.completions.create(**asked))
 
 
 def test_several_choices_differ_and_are_counted(api: OpenAI) -> None:
@@ -289,142 +249,3 @@ def test_a_stream_that_is_closed_early_frees_its_slot(api: OpenAI, client: httpx
     ) as stream:
         next(iter(stream))
     gauges.wait_idle(5.0)
-
-
-# ---- errors ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_prompt_over_the_context_is_a_bad_request_with_the_counts(api: OpenAI, stream: bool) -> None:
-    long: list[ChatCompletionMessageParam] = [{"role": "user", "content": "word " * 1100}]
-    with pytest.raises(openai.BadRequestError) as caught:
-        api.chat.completions.create(model=MODEL, messages=long, stream=stream)
-    error = caught.value
-    assert error.code == "context_length_exceeded"
-    assert error.param == "messages"
-    body = body_of(error)
-    assert body["n_ctx"] == 1024
-    assert body["n_prompt_tokens"] > 1100
-    assert body["n_surplus_tokens"] == body["n_prompt_tokens"] - 1023
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_guarded_field_is_a_bad_request_with_its_name_and_what_is_accepted(api: OpenAI, stream: bool) -> None:
-    with pytest.raises(openai.BadRequestError) as caught:
-        api.chat.completions.create(model=MODEL, messages=HELLO, stream=stream, extra_body={"best_of": 4})
-    assert caught.value.param == "best_of"
-    assert caught.value.code == "unsupported_value"
-    assert "at most 1" in caught.value.message
-
-
-def test_tools_are_refused_by_name(api: OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError) as caught:
-        api.chat.completions.create(
-            model=MODEL, messages=HELLO, tools=[{"type": "function", "function": {"name": "f"}}]
-        )
-    assert caught.value.param == "tools"
-    assert "[]" in caught.value.message
-
-
-def test_a_wrong_value_is_a_bad_request_with_its_place(api: OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError) as caught:
-        api.chat.completions.create(model=MODEL, messages=HELLO, temperature=-1)
-    assert caught.value.param == "temperature"
-    with pytest.raises(openai.BadRequestError) as caught:
-        api.chat.completions.create(model=MODEL, messages=[{"role": "poet", "content": "x"}])  # type: ignore[list-item, misc]
-    assert caught.value.param is not None
-    assert caught.value.param.startswith("messages.0")
-
-
-def test_two_budget_names_with_two_values_are_a_bad_request(api: OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError) as caught:
-        api.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=5, max_completion_tokens=6)
-    assert caught.value.code == "conflicting_values"
-
-
-def test_a_wrong_key_is_an_authentication_error(serve_with: ServeWith) -> None:
-    url = serve_with(config(auth={"api_keys": [KEY]})).url
-    with sdk(url, api_key="wrong") as api, pytest.raises(openai.AuthenticationError) as caught:
-        api.chat.completions.create(model=MODEL, messages=HELLO)
-    assert caught.value.code == "invalid_api_key"
-    with sdk(url, api_key=KEY) as api:
-        assert text_of(api.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=2))
-
-
-def test_an_unknown_model_is_served_by_the_default_or_not_found(api: OpenAI, serve_with: ServeWith) -> None:
-    served = api.chat.completions.create(model="gpt-nonesuch", messages=HELLO, max_tokens=1)
-    assert served.model == MODEL
-    url = serve_with(config(routing={"unknown_model": "refuse"})).url
-    with sdk(url) as strict, pytest.raises(openai.NotFoundError) as caught:
-        strict.chat.completions.create(model="gpt-nonesuch", messages=HELLO)
-    assert caught.value.code == "model_not_found"
-    assert caught.value.param == "model"
-    assert MODEL in caught.value.message
-
-
-def test_models_are_listed_and_retrieved(api: OpenAI) -> None:
-    assert [model.id for model in api.models.list()] == [MODEL]
-    assert api.models.retrieve(MODEL).owned_by == "troth"
-    with pytest.raises(openai.NotFoundError) as caught:
-        api.models.retrieve("org/nonesuch")
-    assert caught.value.code == "model_not_found"
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_full_queue_is_a_rate_limit_error_with_a_time_to_wait(
-    narrow: LiveServer, connect: Connect, stream: bool
-) -> None:
-    gauges = Gauges(connect(narrow))
-    gauges.wait_idle()
-    story = chat_body("Tell me a story.", ignore_eos=True, stream=True)
-    with sdk(narrow.url) as api, Wire(narrow.url) as running, Wire(narrow.url) as waiting:
-        running.ask(story)
-        gauges.wait_running(1)
-        waiting.ask(story)
-        gauges.wait_queued(1)
-        with pytest.raises(openai.RateLimitError) as caught:
-            api.chat.completions.create(model=MODEL, messages=HELLO, stream=stream)
-    assert caught.value.code == "queue_full"
-    assert int(caught.value.response.headers["retry-after"]) >= 1
-    gauges.wait_idle()
-
-
-def test_a_client_that_retries_gets_through_a_full_queue(narrow: LiveServer, connect: Connect) -> None:
-    gauges = Gauges(connect(narrow))
-    gauges.wait_idle()
-    refused = gauges.read()["troth:queue_full_total"]
-    story = chat_body("Tell me a story.", ignore_eos=True, stream=True)
-    with (
-        sdk(narrow.url, max_retries=5) as api,
-        ThreadPoolExecutor(1) as pool,
-        Wire(narrow.url) as running,
-        Wire(narrow.url) as waiting,
-    ):
-        running.ask(story)
-        gauges.wait_running(1)
-        waiting.ask(story)
-        gauges.wait_queued(1)
-        answer = pool.submit(api.chat.completions.create, model=MODEL, messages=HELLO, max_tokens=2)
-        gauges.wait_more("troth:queue_full_total", refused)
-        running.hang_up()
-        waiting.hang_up()
-        assert text_of(answer.result(timeout=30))
-
-
-def test_a_fault_after_the_stream_began_is_an_api_error(serve_with: ServeWith, connect: Connect) -> None:
-    patient = serve_with(
-        config(
-            models=[embedded(slots=1)], limits={"queue_seconds_max": 1.0}, stream={"keepalive_seconds": 0.2}
-        )
-    )
-    gauges = Gauges(connect(patient))
-    with sdk(patient.url) as api, Wire(patient.url) as running:
-        running.ask(chat_body("Tell me a story.", ignore_eos=True, stream=True))
-        gauges.wait_running(1)
-        stream = api.chat.completions.create(model=MODEL, messages=HELLO, stream=True)
-        assert stream.response.status_code == 200
-        with stream, pytest.raises(openai.APIError) as caught:
-            list(stream)
-    assert caught.value.code == "queue_timeout"
-    assert not isinstance(caught.value, openai.APIStatusError)
-    gauges.wait_idle()

@@ -18,6 +18,7 @@ Body = dict[str, Any]
 
 STORY = "Write a short story about a fox."
 SONG = "la la la"
+NAME = "Annabella-Maria"
 
 
 def user(text: str = STORY, **message: Any) -> list[Body]:
@@ -124,7 +125,8 @@ def text(words: str) -> Body:
 
 NO_CUT = {"temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0}
 GREEDY = {"temperature": 0}
-REPEATING = GREEDY | {"messages": [*user(SONG), {"role": "assistant", "content": SONG * 4}, *user(SONG)]}
+SINGING = [*user(SONG), {"role": "assistant", "content": SONG * 4}, *user(SONG)]
+REPEATING = GREEDY | {"messages": SINGING}
 DRY = REPEATING | {"dry_multiplier": 3, "dry_allowed_length": 1, "dry_penalty_last_n": 64}
 MIROSTAT = {"temperature": 1, "mirostat": 2}
 
@@ -174,17 +176,17 @@ HONOURED: Mapping[str, Shown] = {
     # which model, and what it reads
     "model": value("model", "org/tiny:latest", "second", model, "two_models", max_tokens=1),
     "messages": value("messages", user(), user("Count to ten."), **GREEDY),
-    "messages[system|developer].name": turn(said("system"), said("system", name="Ann"), prompt_tokens, "names"),
+    "messages[system|developer].name": turn(said("system"), said("system", name=NAME), prompt_tokens, "names"),
     "messages[system|developer].role": turn(said("system"), said("user"), prompt_tokens),
     "messages[system|developer].content": turn(said("system"), said("developer", "Answer in French.")),
     "messages[system|developer].content[].type": parts("system", text("a"), text("a") | {"type": "x"}, refused),
     "messages[system|developer].content[].text": parts("system", text("You are a pirate."), text("Answer in French.")),
-    "messages[user].name": turn(said("user"), said("user", name="Ann"), prompt_tokens, "names"),
+    "messages[user].name": turn(said("user"), said("user", name=NAME), prompt_tokens, "names"),
     "messages[user].role": turn(said("user"), said("assistant")),
     "messages[user].content": turn(said("user", "I am a pirate."), said("user", "Answer in French.")),
     "messages[user].content[text].type": parts("user", text("a"), text("a") | {"type": "x"}, refused),
     "messages[user].content[text].text": parts("user", text("I am a pirate."), text("Answer in French.")),
-    "messages[assistant].name": turn(said("assistant"), said("assistant", name="Ann"), prompt_tokens, "names"),
+    "messages[assistant].name": turn(said("assistant"), said("assistant", name=NAME), prompt_tokens, "names"),
     "messages[assistant].role": turn(said("assistant"), said("user")),
     "messages[assistant].content": turn(said("assistant", "Ahoy, I am a pirate!"), said("assistant", "Bonjour!")),
     "messages[assistant].content[text].type": parts("assistant", text("a"), text("a") | {"type": "x"}, refused),

@@ -156,13 +156,13 @@ def _samples(schema: Schema) -> Iterator[Any]:
         case "number":
             yield from _numbers(schema, (0.5, 1.5))
         case "string":
-            yield from schema.get("enum", ["other"])
+            yield from schema.get("enum", ["t" if "pattern" in schema else "other"])
         case "array":
-            yield [next(_samples(schema["items"]))]
+            yield [next(_samples(schema["items"]))] * schema.get("minItems", 1)
         case "object":
             yield {"a": 1}
-        case None if "oneOf" in schema:
-            for option in schema["oneOf"]:
+        case None if "oneOf" in schema or "anyOf" in schema:
+            for option in schema.get("oneOf") or schema["anyOf"]:
                 yield from _samples(option)
         case None if "$ref" in schema:
             yield from ["top_k"]

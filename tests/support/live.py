@@ -53,7 +53,8 @@ def busy(client: httpx.Client) -> Iterator[None]:
     story = {"messages": [{"role": "user", "content": "Tell me a story."}], "max_tokens": 800, "ignore_eos": True}
     body = {**story, "stream": True}
     with client.stream("POST", "/v1/chat/completions", json=body, extensions={"judge": "later"}) as response:
-        next(line for line in response.iter_lines() if line.startswith("data:"))
+        lines = response.iter_lines()  # held on to: losing it would close the stream
+        next(lines)
         yield
 
 

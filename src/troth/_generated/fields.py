@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 80709f1840ea67e7b4ffa34561375ef8c2ef36e70afb44b731719f98040752ea; datamodel-code-generator 0.89.0
+sha256 of openapi/: f106d560394769f77c493ef73fe20a7b1c2fa7235bf6b72c1f3d57dba6351239; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -147,6 +147,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_cache_retention": FieldRule(contract_class="inert"),
         "safety_identifier": FieldRule(contract_class="inert"),
         "session_id": FieldRule(contract_class="inert"),
+        "handle": FieldRule(contract_class="honoured"),
         "prediction": FieldRule(contract_class="inert"),
         "verbosity": FieldRule(contract_class="inert"),
         "cache_prompt": FieldRule(contract_class="inert"),
@@ -242,6 +243,9 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "chat_parser": FieldRule(contract_class="guarded"),
         "message_delimiters": FieldRule(contract_class="guarded"),
     },
+    "CreateChatCompletionParameters": {
+        "X-Halogen-Handle": FieldRule(contract_class="honoured"),
+    },
     "ListModelsParameters": {
         "show_all": FieldRule(contract_class="honoured"),
         "owned_by": FieldRule(contract_class="honoured"),
@@ -249,6 +253,35 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
     },
     "RetrieveModelParameters": {
         "model_id": FieldRule(contract_class="honoured"),
+    },
+    "SlotsParameters": {
+        "model": FieldRule(contract_class="honoured"),
+        "fail_on_no_slot": FieldRule(contract_class="honoured"),
+    },
+    "CacheParameters": {
+        "model": FieldRule(contract_class="honoured"),
+    },
+    "ResetPrefixCacheParameters": {
+        "model": FieldRule(contract_class="honoured"),
+    },
+    "ListSessionsParameters": {
+        "model": FieldRule(contract_class="honoured"),
+    },
+    "ForgetSessionsParameters": {
+        "id": FieldRule(contract_class="honoured"),
+        "label": FieldRule(contract_class="honoured"),
+        "model": FieldRule(contract_class="honoured"),
+    },
+    "ForgetLabelledSessionsParameters": {
+        "label": FieldRule(contract_class="honoured"),
+        "model": FieldRule(contract_class="honoured"),
+    },
+    "ListHandlesParameters": {
+        "model": FieldRule(contract_class="honoured"),
+    },
+    "ReleaseHandleParameters": {
+        "name": FieldRule(contract_class="honoured"),
+        "model": FieldRule(contract_class="honoured"),
     },
 }
 

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 80709f1840ea67e7b4ffa34561375ef8c2ef36e70afb44b731719f98040752ea; datamodel-code-generator 0.89.0
+sha256 of openapi/: f106d560394769f77c493ef73fe20a7b1c2fa7235bf6b72c1f3d57dba6351239; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ class BookkeepingFields(ContractModel):
     "A hint for the prompt cache."
     safety_identifier: Annotated[Any | None, Inert()] = None
     "The caller's name for its user."
-    session_id: Annotated[Any | None, Inert()] = None
-    "A label of the conversation."
+    session_id: Annotated[str | None, Field(max_length=256), Inert()] = None
+    "A label of the conversation, shown by `GET /sessions`; `DELETE /sessions/{label}` forgets it."
+    handle: Annotated[str | None, Field(pattern="^[A-Za-z0-9._-]{1,64}$")] = None
+    "A name under which the state of this conversation is kept: nothing evicts it until `DELETE /halogen/handles/{name}`. It makes the next turn quicker and changes no answer."
     prediction: Annotated[Any | None, Inert()] = None
     "A guess at the answer, to write it sooner."
     verbosity: Annotated[Any | None, Inert()] = None
@@ -377,6 +379,13 @@ class StructureFields(ContractModel):
     "White space inside constrained JSON; nothing is constrained yet."
 
 
+class CreateChatCompletionParameters(ContractModel):
+    """Parameters of create_chat_completion, from path, query and headers."""
+
+    X_Halogen_Handle: Annotated[str | None, Field(alias="X-Halogen-Handle", pattern="^[A-Za-z0-9._-]{1,64}$")] = None
+    "As the body's `handle`, for clients that can set a header but no field; two different names are refused."
+
+
 class ListModelsParameters(ContractModel):
     """Parameters of list_models, from path, query and headers."""
 
@@ -393,6 +402,72 @@ class RetrieveModelParameters(ContractModel):
 
     model_id: Annotated[str, Field(max_length=512, min_length=1)]
     "The model's id or alias; it may hold slashes."
+
+
+class SlotsParameters(ContractModel):
+    """Parameters of slots, from path, query and headers."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which chat model to tell of, by id or alias; the default model when absent."
+    fail_on_no_slot: bool | None = None
+    "Answer 503 when every slot is busy."
+
+
+class CacheParameters(ContractModel):
+    """Parameters of cache, from path, query and headers."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which chat model to tell of, by id or alias; the default model when absent."
+
+
+class ResetPrefixCacheParameters(ContractModel):
+    """Parameters of reset_prefix_cache, from path, query and headers."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Only this chat model, by id or alias; every model when absent."
+
+
+class ListSessionsParameters(ContractModel):
+    """Parameters of list_sessions, from path, query and headers."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Only this chat model, by id or alias; every model when absent."
+
+
+class ForgetSessionsParameters(ContractModel):
+    """Parameters of forget_sessions, from path, query and headers."""
+
+    id: Annotated[str | None, Field(max_length=64)] = None
+    "The saved state with this id, as `GET /sessions` lists it."
+    label: Annotated[str | None, Field(max_length=256)] = None
+    "The saved states with this label; with `id`, the state must have both."
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Only this chat model, by id or alias; every model when absent."
+
+
+class ForgetLabelledSessionsParameters(ContractModel):
+    """Parameters of forget_labelled_sessions, from path, query and headers."""
+
+    label: Annotated[str, Field(max_length=256, min_length=1)]
+    "The `session_id` that the conversation was sent with; it may hold slashes."
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Only this chat model, by id or alias; every model when absent."
+
+
+class ListHandlesParameters(ContractModel):
+    """Parameters of list_handles, from path, query and headers."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Only this chat model, by id or alias; every model when absent."
+
+
+class ReleaseHandleParameters(ContractModel):
+    """Parameters of release_handle, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=64, min_length=1)]
+    "The `handle` that the conversation was sent with."
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Only this chat model, by id or alias; every model when absent."
 
 
 class SystemMessage(MessageFields):

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 80709f1840ea67e7b4ffa34561375ef8c2ef36e70afb44b731719f98040752ea; datamodel-code-generator 0.89.0
+sha256 of openapi/: f106d560394769f77c493ef73fe20a7b1c2fa7235bf6b72c1f3d57dba6351239; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -8,6 +8,96 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, ConfigDict, Field
 from troth.contract import ContractModel
+
+
+class CachePool(ContractModel):
+    """The memory of the sequences that run. Every slot has its own part of it, so nothing in it is ever packed."""
+
+    positions: Annotated[int, Field(ge=0)]
+    "Tokens that all slots hold together."
+    used: Annotated[int, Field(ge=0)]
+    "Tokens that they hold now."
+    usage_ratio: Annotated[float, Field(ge=0.0, le=1.0)]
+    "Used of all positions."
+    busy_regions: Annotated[int, Field(ge=0)]
+    "Slots that a request has."
+    held_regions: Annotated[int, Field(ge=0)]
+    "Saved states that a handle keeps, in ordinary memory."
+    room_clamped: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; no answer is cut for want of room."
+    moved: Annotated[int | None, Field(ge=0)] = None
+    "Sequences moved to a lower slot while they ran."
+    packed: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    taken_over: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; states are copied."
+    dropped: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; running sequences are never given up."
+    waiting_for_room: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; requests wait for a slot instead."
+    waiting_s: Annotated[float | None, Field(ge=0.0)] = None
+    "Always 0."
+    relocated: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    cold_resorts: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; a preempted request goes on from its own state."
+
+
+class CacheDisk(ContractModel):
+    """Saved states on disk; there are none."""
+
+    on: bool
+    "Always false."
+    records: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    lineages: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    bytes: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    budget_bytes: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    hits: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    misses: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    persisted: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    branches: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    evicted: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    skipped: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    restore_ms_total: Annotated[float | None, Field(ge=0.0)] = None
+    "Always 0."
+    restored_bytes: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+
+
+class ComposableContext(ContractModel):
+    """Pieces of prompts used again at another place; never done, since the answer would not be the same."""
+
+    enabled: bool
+    "Always false."
+    chunks: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    bytes: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    stored: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    composed: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    evicted: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    composed_tokens: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+
+
+class CacheReset(ContractModel):
+    """What a reset of the prefix cache did."""
+
+    entries_dropped: Annotated[int, Field(ge=0)]
+    "Saved states that were forgotten."
 
 
 class ChatAnswer(ContractModel):
@@ -80,6 +170,52 @@ class ChatTemplateHealth(ContractModel):
     "Where it comes from: the model or a file."
     sha256: str | None = None
     "Of its source."
+
+
+class PromptCacheHealth(ContractModel):
+    """How prompts are kept by the default model."""
+
+    enabled: bool
+    "Whether they are kept."
+    budget_bytes: Annotated[int, Field(ge=0)]
+    "Memory for them."
+    cap_mb: Annotated[float | None, Field(ge=0.0)] = None
+    "The same in MiB."
+    bitwise_identical_to_cold: bool
+    "Whether an answer from a kept prompt is promised to be the one without it."
+
+
+class DeterminismHealth(ContractModel):
+    """What is promised about equal requests to the default model: with `promised`, at temperature 0 the same bytes alone or batched, cached or not, drafted or not, in any chunking."""
+
+    setting: Annotated[str | None, Field(...)]
+    "strict or fast, as configured; null while it loads."
+    promised: bool
+    "Whether the test at load found that it holds."
+    probe: dict[str, bool] | None = None
+    "What the test compared, bit for bit, and whether it was equal."
+    probe_seconds: Annotated[float | None, Field(ge=0.0)] = None
+    "How long the test took."
+    repacked: bool | None = None
+    "Whether the weights are rearranged for speed."
+
+
+class SpeculationHealth(ContractModel):
+    """Whether tokens of the default model are drafted ahead; an answer never depends on it."""
+
+    enabled: bool
+    "Whether drafts are made when they pay."
+    kind: Literal["prompt_lookup"] | None = None
+    "Where drafts come from."
+    draft_tokens_max: Annotated[int, Field(ge=0)]
+    "The longest draft."
+
+
+class MemoryHealth(ContractModel):
+    """The memory of the default model's sequences."""
+
+    can_cut: Annotated[bool | None, Field(...)]
+    "Whether a sequence can be shortened. Otherwise (recurrent models) saved states are used whole or not at all, and nothing is drafted."
 
 
 class ModelHealth(ContractModel):
@@ -207,6 +343,193 @@ class LlamaModel(ContractModel):
     "Always empty."
     details: dict[str, Any] | None = None
     "Form and family of the weights."
+
+
+class SessionListPool(ContractModel):
+    """The memory of the sequences that run."""
+
+    tokens_used: Annotated[int, Field(ge=0)]
+    "Tokens that all slots hold now."
+    tokens_total: Annotated[int, Field(ge=0)]
+    "Tokens that they can hold."
+    unshared_tokens: Annotated[int | None, Field(ge=0)] = None
+    "The same as `tokens_used`; slots share nothing."
+
+
+class SessionListMoved(ContractModel):
+    """What became of saved states, as totals since the start."""
+
+    to_host: Annotated[int | None, Field(ge=0)] = None
+    "Saved."
+    promoted: Annotated[int | None, Field(ge=0)] = None
+    "Restored into a slot."
+    host_freed: Annotated[int | None, Field(ge=0)] = None
+    "Made superfluous by a longer one."
+    host_drops: Annotated[int | None, Field(ge=0)] = None
+    "Given up for room."
+    failures: Annotated[int | None, Field(ge=0)] = None
+    "Not saved for want of room."
+    dropped: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; running sequences are never given up."
+    to_disk: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; there is no disk tier."
+    fetched: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; there is no disk tier."
+
+
+class SessionListSnapshotsMoved(ContractModel):
+    """As `moved`, of recurrent states apart from their sequences; there are none."""
+
+    bytes_each: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+
+
+class SessionListLinear(ContractModel):
+    """The part of models whose states are only used whole."""
+
+    hit_rate: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
+    "Share of their prompt tokens that did not have to be computed."
+    cached_tokens: Annotated[int | None, Field(ge=0)] = None
+    "These tokens."
+    checkpoints_written: Annotated[int | None, Field(ge=0)] = None
+    "States saved for them."
+
+
+class SessionListTiers(ContractModel):
+    """Where states are kept besides the slots."""
+
+    host: bool
+    "In ordinary memory."
+    disk: bool
+    "Always false."
+
+
+class SessionListOccupancy(ContractModel):
+    """What they take, and may take."""
+
+    host_bytes: Annotated[int, Field(ge=0)]
+    "Ordinary memory in use."
+    host_cap_bytes: Annotated[int, Field(ge=0)]
+    "Ordinary memory that may be used."
+    disk_bytes: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    disk_cap_bytes: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+
+
+class Session(ContractModel):
+    """One saved state of a conversation."""
+
+    id: str
+    "Its id; `DELETE /sessions?id=` takes it."
+    label: Annotated[str | None, Field(...)]
+    "The `session_id` that it was sent with."
+    handle: str | None = None
+    "The name that keeps it."
+    model: str
+    "Whose state it is."
+    tokens: Annotated[int, Field(ge=0)]
+    "How long it is."
+    resume_tokens: Annotated[int | None, Field(ge=0)] = None
+    "How much of it a request can begin with; all of it."
+    bytes: Annotated[int, Field(ge=0)]
+    "Memory that it takes."
+    hits: Annotated[int | None, Field(ge=0)] = None
+    "Prompts that began with it."
+    idle_s: Annotated[float, Field(ge=0.0)]
+    "Seconds since it was last used."
+    age_s: Annotated[float, Field(ge=0.0)]
+    "Seconds since it was saved."
+    on_device: Annotated[int, Field(ge=0)]
+    "Its pieces in the memory of the slots; 0."
+    on_host: Annotated[int, Field(ge=0)]
+    "Its pieces in ordinary memory; a state is one."
+    on_disk: Annotated[int, Field(ge=0)]
+    "Its pieces on disk; 0."
+    moving: Annotated[int | None, Field(ge=0)] = None
+    "Its pieces under way; 0."
+    snapshots: Annotated[int | None, Field(ge=0)] = None
+    "Recurrent states beside it; 0."
+    snap_device: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    snap_host: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    snap_disk: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+    snap_bytes: Annotated[int | None, Field(ge=0)] = None
+    "Always 0."
+
+
+class StatePlaces(ContractModel):
+    """How many pieces there are in each place."""
+
+    device: Annotated[int, Field(ge=0)]
+    "In the memory of the slots."
+    host: Annotated[int, Field(ge=0)]
+    "In ordinary memory."
+    disk: Annotated[int, Field(ge=0)]
+    "On disk."
+
+
+class SessionsForgotten(ContractModel):
+    """What was forgotten."""
+
+    deleted: Annotated[int, Field(ge=1)]
+    "Saved states that are gone."
+
+
+class Handle(ContractModel):
+    """A name, and the state that it keeps."""
+
+    name: str
+    "The name."
+    model: str
+    "Whose state it is."
+    tokens: Annotated[int, Field(ge=0)]
+    "How long the state is."
+    bytes: Annotated[int, Field(ge=0)]
+    "Memory that it takes."
+    busy: bool
+    "Whether a request with this name is running."
+    created_at: Annotated[int, Field(ge=0)]
+    "When the state was saved, in Unix seconds."
+    last_used_at: Annotated[int, Field(ge=0)]
+    "When it was last used, in Unix seconds."
+
+
+class HandleReleased(ContractModel):
+    """A name that keeps nothing any more."""
+
+    name: str
+    "The name."
+    released: bool
+    "Always true."
+
+
+class SlotAnswer(ContractModel):
+    """How far an answer is."""
+
+    has_next_token: bool
+    "Whether it goes on."
+    has_new_line: bool
+    "Whether it has a line break so far."
+    n_remain: Annotated[int, Field(ge=-1)]
+    "Tokens that its budget leaves; -1 without a request."
+    n_decoded: Annotated[int, Field(ge=0)]
+    "Tokens generated so far."
+
+
+class Load(ContractModel):
+    """How many requests the server works on."""
+
+    server_load: Annotated[int, Field(ge=0)]
+    "Running and waiting together."
+    queue_cap: Annotated[int, Field(ge=0)]
+    "Requests that may wait for one model."
+    running: Annotated[int, Field(ge=0)]
+    "Sequences that occupy a slot."
+    waiting: Annotated[int, Field(ge=0)]
+    "Requests that wait for one."
 
 
 class Ping(ContractModel):
@@ -373,6 +696,64 @@ class PromptProgress(ContractModel):
     "Milliseconds since the prompt was begun."
 
 
+class CacheReport(ContractModel):
+    """The prefix cache of one model. Counts and milliseconds are totals since the start."""
+
+    enabled: bool
+    "Whether states are kept at all."
+    model: str
+    "Whose cache this is."
+    hit_rate: Annotated[float, Field(ge=0.0, le=1.0)]
+    "Share of prompts that began with something saved."
+    token_hit_rate: Annotated[float, Field(ge=0.0, le=1.0)]
+    "Share of prompt tokens that did not have to be computed."
+    can_cut: bool | None = None
+    "Whether any beginning of a saved state can be used; otherwise only whole states are."
+    entries: Annotated[int, Field(ge=0)]
+    "Saved states."
+    held_entries: Annotated[int | None, Field(ge=0)] = None
+    "Those of them that a handle keeps."
+    max_entries: Annotated[int | None, Field(ge=0)] = None
+    "Always null; only bytes are bounded."
+    bytes: Annotated[int, Field(ge=0)]
+    "Memory that the saved states take."
+    max_bytes: Annotated[int, Field(ge=0)]
+    "Memory that they may take."
+    hits: Annotated[int, Field(ge=0)]
+    "Prompts that began with something saved."
+    misses: Annotated[int, Field(ge=0)]
+    "Prompts that did not."
+    prompt_tokens: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of all prompts, cached or not."
+    prompt_tokens_saved: Annotated[int, Field(ge=0)]
+    "Prompt tokens that did not have to be computed."
+    stores: Annotated[int, Field(ge=0)]
+    "States saved."
+    stored_bytes: Annotated[int | None, Field(ge=0)] = None
+    "Bytes of the states saved."
+    store_ms_total: Annotated[float, Field(ge=0.0)]
+    "Milliseconds spent on saving."
+    restore_ms_total: Annotated[float, Field(ge=0.0)]
+    "Milliseconds spent on restoring."
+    superseded: Annotated[int, Field(ge=0)]
+    "States that a longer one made superfluous."
+    evicted: Annotated[int, Field(ge=0)]
+    "States given up for room, the least recently used first."
+    refused: Annotated[int, Field(ge=0)]
+    "States that found no room beside those that handles keep."
+    rows_copied: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; states are copied whole."
+    rows_copied_ms: Annotated[float | None, Field(ge=0.0)] = None
+    "Always 0."
+    dropped: Annotated[int, Field(ge=0)]
+    "Always 0; also in `pool`, where newer clients look."
+    pool: CachePool
+    disk: CacheDisk
+    composable_context: ComposableContext
+    snapshot_places: list[Literal["prompt_end", "answer_end", "shared_prefix_end"]]
+    "Where in a conversation a state is saved."
+
+
 class TokenLogprob(ContractModel):
     """A token, its probability, and the likeliest others in its place."""
 
@@ -465,10 +846,12 @@ class Health(ContractModel):
     "Whether and how functions can be called."
     vision: dict[str, Any] | None = None
     "Whether pictures are read."
-    prompt_cache: dict[str, Any] | None = None
-    "Whether and how prompts are kept."
-    determinism: dict[str, Any] | None = None
-    "What is promised about equal requests."
+    cache_counters: str | None = None
+    "The path of the cache's report."
+    prompt_cache: PromptCacheHealth | None = None
+    determinism: DeterminismHealth | None = None
+    speculation: SpeculationHealth | None = None
+    memory: MemoryHealth | None = None
     contract: dict[str, dict[str, ContractTable]]
     "The class of every request field, by route and then by model."
 
@@ -516,6 +899,67 @@ class Model(ContractModel):
     tags: list[str] | None = None
     "Always empty; llama-server's clients expect it."
     meta: ModelMeta
+
+
+class SessionList(ContractModel):
+    """The saved states of conversations, and the memory that they take."""
+
+    enabled: bool
+    "Whether states are kept at all."
+    sessions: list[Session]
+    "The saved states, the most recently used first."
+    blocks_sum_overlapping: StatePlaces | None = None
+    bytes_sum_overlapping: Annotated[int, Field(ge=0)]
+    "Bytes of all of them; what two have in common counts twice."
+    snapshots: StatePlaces | None = None
+    pool: SessionListPool
+    "The memory of the sequences that run."
+    moved: SessionListMoved
+    "What became of saved states, as totals since the start."
+    snapshots_moved: SessionListSnapshotsMoved | None = None
+    "As `moved`, of recurrent states apart from their sequences; there are none."
+    linear: SessionListLinear | None = None
+    "The part of models whose states are only used whole."
+    tiers: SessionListTiers
+    "Where states are kept besides the slots."
+    occupancy: SessionListOccupancy
+    "What they take, and may take."
+    prefix_hit_rate: Annotated[float, Field(ge=0.0, le=1.0)]
+    "Share of prompt tokens that did not have to be computed."
+
+
+class HandleList(ContractModel):
+    """The names under which states are kept."""
+
+    object: Literal["list"] = "list"
+    "Always list."
+    data: list[Handle]
+    "The names."
+
+
+class Slot(ContractModel):
+    """One slot, as llama-server lists it; a free one has -1 for its task, zeros and empty `params`."""
+
+    id: Annotated[int, Field(ge=0)]
+    "Its number."
+    n_ctx: Annotated[int, Field(ge=0)]
+    "Tokens that it holds, prompt and answer together."
+    speculative: bool
+    "Whether tokens are drafted ahead here."
+    is_processing: bool
+    "Whether a request has it."
+    id_task: Annotated[int, Field(ge=-1)]
+    "The request's number; -1 for none."
+    n_prompt_tokens: Annotated[int, Field(ge=0)]
+    "Tokens of the prompt."
+    n_prompt_tokens_processed: Annotated[int, Field(ge=0)]
+    "Prompt tokens computed so far; cached ones are not in it."
+    n_prompt_tokens_cache: Annotated[int, Field(ge=0)]
+    "Prompt tokens taken from the cache."
+    params: dict[str, Any]
+    "The sampling in force and the budget, by llama-server's names."
+    next_token: Annotated[list[SlotAnswer], Field(max_length=1, min_length=1)]
+    "How far the answer is, in an array of one."
 
 
 class ChatLogprobs(ContractModel):

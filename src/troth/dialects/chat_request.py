@@ -7,6 +7,7 @@ Divergences from OpenAI, Create chat completion:
 4. `seed: -1` is llama-server's "pick one".
 5. `logit_bias` is OpenAI's object, or llama-server's array of pairs; a key that is an integer is a
    token id, any other key is text; `false` bans.
+6. `handle` may also come as the header X-Halogen-Handle.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from troth._generated.models import ChatCompletionRequest
+from troth._generated.models import ChatCompletionRequest, CreateChatCompletionParameters
 from troth.domain import Ask, Role, Tag, Turn
 from troth.errors import BadRequest
 
@@ -65,7 +66,9 @@ _SAMPLER_LETTERS = {
 }
 
 
-def read(body: ChatCompletionRequest, given: frozenset[str]) -> Ask:
+def read(
+    body: ChatCompletionRequest, given: frozenset[str], parameters: CreateChatCompletionParameters | None = None
+) -> Ask:
     """What the client asked for. Raises BadRequest where fields that are fine alone contradict each other."""
     streamed = bool(body.stream)
     return Ask(
@@ -81,7 +84,7 @@ def read(body: ChatCompletionRequest, given: frozenset[str]) -> Ask:
         stop=_stop(body.stop),
         logprobs=_logprobs(body),
         priority=body.priority or 0,
-        tag=Tag(label=body.session_id if isinstance(body.session_id, str) and body.session_id else None),
+        tag=Tag(label=body.session_id or None, handle=_handle(body, parameters)),
         add_generation_prompt=body.add_generation_prompt is not False,
         template_kwargs=_template_kwargs(body),
         progress=streamed and bool(body.return_progress),
@@ -92,6 +95,19 @@ def read(body: ChatCompletionRequest, given: frozenset[str]) -> Ask:
 def include_usage(body: ChatCompletionRequest) -> bool:
     """True when the stream ends with a usage chunk (`stream_options.include_usage`)."""
     return body.stream_options is not None and bool(body.stream_options.include_usage)
+
+
+def _handle(body: ChatCompletionRequest, parameters: CreateChatCompletionParameters | None) -> str | None:
+    """The keep-name, from the body or from the header."""
+    named = parameters.X_Halogen_Handle if parameters is not None else None
+    if named is not None and body.handle is not None and named != body.handle:
+        raise BadRequest(
+            f"'handle' is {body.handle!r} and the header X-Halogen-Handle is {named!r}: they are one field, "
+            "send one of them.",
+            param="handle",
+            code="conflicting_values",
+        )
+    return body.handle or named
 
 
 def _template_kwargs(body: ChatCompletionRequest) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from typing import Any
 from troth.dialects.promises import chat_promises, contract, routes
 from troth.dialects.served import ModelState, ServerFacts, default_chat, readiness
 from troth.domain import SAMPLER_NAMES, Sampling
+from troth.engines.base import EngineReport
 
 BUDGET_FIELD = "max_tokens"
+MEBIBYTE = 1 << 20
 
 
 def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any]:
@@ -22,6 +24,7 @@ def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any
     account: dict[str, Any] = {
         "endpoints": routes(),
         "metrics": "/metrics",
+        "cache_counters": "/cache",
         "max_tokens_default": facts.default_tokens,
         "max_tokens_cap": facts.cap_tokens,
         "max_tokens_over_cap": "clamp" if facts.over_cap == "clamp" else "400",
@@ -61,6 +64,28 @@ def _chat(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
             "logprobs": "logprobs" in fields["honoured"],
         },
         "server_defaults": sampling_defaults(state, facts),
+        **_promised(state.report),
+    }
+
+
+def _promised(report: EngineReport) -> dict[str, Any]:
+    """What holds of equal requests, of kept prompts and of drafts; nothing is promised while the model loads."""
+    determinism = {"setting": None, "promised": False} | dict(report.details.get("determinism", {}))
+    drafts, kept = report.draft_tokens_max, report.prefix_cache_bytes
+    return {
+        "determinism": determinism,
+        "prompt_cache": {
+            "enabled": kept > 0,
+            "budget_bytes": kept,
+            "cap_mb": kept / MEBIBYTE,
+            "bitwise_identical_to_cold": determinism["promised"],
+        },
+        "speculation": {
+            "enabled": drafts > 0,
+            "kind": "prompt_lookup" if drafts else None,
+            "draft_tokens_max": drafts,
+        },
+        "memory": {"can_cut": report.can_cut if report.status == "ready" else None},
     }
 
 

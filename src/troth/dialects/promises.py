@@ -31,16 +31,26 @@ def contract(models: Iterable[ServedModel], guard: frozenset[str], unknown: str)
     served = tuple(models)
     tables: dict[str, dict[str, Table]] = {}
     for operation in OPERATIONS.values():
+        requests = [name for name in (operation.body_model, operation.parameters_model) if name and name in FIELDS]
         by_model: dict[str, Table] = {}
         if operation.body_model in FIELDS:
-            by_model = {model.id: promises(operation.body_model, model.honours, guard) for model in served}
-        elif operation.parameters_model in FIELDS:
-            by_model = {NO_MODEL: promises(operation.parameters_model, None, guard)}
+            by_model = {model.id: _joined(requests, model.honours, guard) for model in served}
+        elif requests:
+            by_model = {NO_MODEL: _joined(requests, None, guard)}
         if by_model:
             tables[f"{operation.method} {operation.path}"] = {
                 name: table | {"unknown": unknown} for name, table in by_model.items()
             }
     return tables
+
+
+def _joined(requests: Iterable[str], honours: frozenset[str] | None, guard: frozenset[str]) -> Table:
+    """The fields of body and parameters in one table; no two of them have one name."""
+    joined, *others = (promises(request, honours, guard) for request in requests)
+    for table in others:
+        for name, fields in table.items():
+            joined[name] = joined[name] | fields if isinstance(fields, dict) else [*joined[name], *fields]
+    return joined
 
 
 def promises(request: str, honours: frozenset[str] | None, guard: frozenset[str]) -> Table:

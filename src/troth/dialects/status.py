@@ -1,4 +1,4 @@
-"""The status routes: health, ping, version, props and metrics. None of them waits for an engine."""
+"""The status routes: health, ping, version, props, metrics and load. None of them waits for an engine."""
 
 from __future__ import annotations
 
@@ -62,6 +62,13 @@ class Status:
             raise NotImplementedHere("No chat model is configured here, and /props describes one.")
         return Whole(_props(default, self._facts))
 
+    async def load(self, call: Call) -> Answer:
+        """How many requests run and wait, over all models."""
+        reports = [state.report for state in self._served()]
+        running, waiting = sum(report.running for report in reports), sum(report.queued for report in reports)
+        cap = self._facts.queue_max
+        return Whole({"server_load": running + waiting, "queue_cap": cap, "running": running, "waiting": waiting})
+
     async def metrics(self, call: Call) -> Answer:
         """The counters and gauges in Prometheus's text format."""
         return Whole(await self._metrics(), media_type=METRICS_MEDIA_TYPE)
@@ -103,7 +110,7 @@ def _props(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
         "bos_token": vocabulary.bos_text if vocabulary else "",
         "eos_token": vocabulary.eos_text if vocabulary else "",
         "build_info": f"troth {facts.version}, {engine_build(state)}",
-        "endpoint_slots": False,
+        "endpoint_slots": True,
         "endpoint_props": False,
         "endpoint_metrics": True,
         "is_sleeping": False,

@@ -34,6 +34,9 @@ class EngineReport:
     queued: int = 0  # requests that wait
     longest_wait_seconds: float = 0.0  # of the oldest queued request; 0 when none
     busy_seconds: float = 0.0  # since the engine was last idle; 0 when idle
+    can_cut: bool = False  # a sequence may be shortened; otherwise saved states are used whole
+    draft_tokens_max: int = 0  # the longest draft; 0: no speculation
+    prefix_cache_bytes: int = 0  # what the prefix cache may take; 0 is off
     details: Mapping[str, Any] = field(default_factory=dict)  # the engine's own facts, JSON-ready
 
 
@@ -49,7 +52,9 @@ class SlotReport:
     read_tokens: int = 0
     answer_tokens: int = 0
     answer_tokens_max: int = 0
+    has_newline: bool = False  # the answer has a line break so far
     sampling: Sampling | None = None
+    handle: str | None = None  # the keep-name of the request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +92,7 @@ class CacheReport:
     store_seconds: float
     restore_seconds: float
     held_entries: int
+    moves: int = 0  # running sequences that changed their slot
 
 
 @runtime_checkable

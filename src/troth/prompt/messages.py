@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Literal
 
 from troth.domain import Turn
+from troth.errors import BadRequest
 
 SystemMessages = Literal["hoist", "merge_leading"]
 
@@ -16,6 +18,8 @@ def normal_form(turns: Sequence[Turn], policy: SystemMessages) -> list[dict[str,
 
     `hoist` collects the system turns of the whole conversation. `merge_leading` merges only those before
     the first other turn; a later one is said by the user, so that a cached prefix stays valid.
+
+    Raises: BadRequest for system turns with different names, which one message cannot have.
     """
     if policy == "hoist":
         system = [turn for turn in turns if turn.role == "system"]
@@ -23,14 +27,25 @@ def normal_form(turns: Sequence[Turn], policy: SystemMessages) -> list[dict[str,
     else:
         system = list(takewhile(lambda turn: turn.role == "system", turns))
         others = list(turns[len(system) :])
-    messages = [_message(turn) for turn in others]
+    messages = [_message(turn, "user" if turn.role == "system" else turn.role) for turn in others]
     if system:
-        messages.insert(0, {"role": "system", "content": "\n\n".join(turn.text for turn in system)})
+        messages.insert(0, _merged(system))
     return messages
 
 
-def _message(turn: Turn) -> dict[str, str]:
-    message = {"role": "user" if turn.role == "system" else turn.role, "content": turn.text}
+def _merged(system: Sequence[Turn]) -> dict[str, str]:
+    names = {turn.name for turn in system}
+    if len(names) > 1:
+        raise BadRequest(
+            "The system messages become one, and they have different names: give all of them one name, or none.",
+            param="messages",
+            code="conflicting_values",
+        )
+    return _message(replace(system[0], text="\n\n".join(turn.text for turn in system)), "system")
+
+
+def _message(turn: Turn, role: str) -> dict[str, str]:
+    message = {"role": role, "content": turn.text}
     if turn.name is not None:
         message["name"] = turn.name
     return message

@@ -21,6 +21,7 @@ class Counters:
     draft_tokens_accepted: int = 0
     drafts: int = 0
     preemptions: int = 0
+    moves: int = 0  # running sequences that went to a lower slot
     requests_finished: int = 0
     requests_cancelled: int = 0
     requests_failed: int = 0

@@ -209,11 +209,10 @@ class Lane:
         return self._scheduler.counters if self._scheduler is not None else Counters()
 
     def slots(self) -> list[SlotReport]:
-        """Every slot now; none while the model loads."""
-        if self._decoder is None or self._scheduler is None:
-            return []
-        running = dict(self._scheduler.slots.running)
-        return [_slot_report(slot, self._decoder, running.get(slot)) for slot in range(self._decoder.slots)]
+        """Every slot now. Raises Unavailable while the model loads."""
+        decoder, scheduler = self._ready()
+        running = dict(scheduler.slots.running)
+        return [_slot_report(slot, decoder, running.get(slot)) for slot in range(decoder.slots)]
 
     def cache(self) -> CacheReport:
         """The prefix cache now. Raises Unavailable while the model loads."""
@@ -227,6 +226,7 @@ class Lane:
             size_bytes=cache.size,
             budget_bytes=cache.limits.budget_bytes,
             held_entries=sum(each.tag.handle is not None for each in saved),
+            moves=scheduler.counters.moves,
             **asdict(counters),
         )
 
@@ -283,6 +283,9 @@ class Lane:
             queued=len(self._queued),
             longest_wait_seconds=oldest.queue_seconds if oldest is not None else 0.0,
             busy_seconds=time.perf_counter() - busy_since if busy_since else 0.0,
+            can_cut=decoder is not None and decoder.can_cut,
+            draft_tokens_max=scheduler.drafter.tokens_max if scheduler is not None else 0,
+            prefix_cache_bytes=self._settings.cache.budget_bytes,
             details=decoder.describe() if decoder is not None else {},
         )
 
@@ -300,5 +303,7 @@ def _slot_report(slot: int, decoder: Decoder, choice: Choice | None) -> SlotRepo
         read_tokens=request.read_tokens,
         answer_tokens=len(choice.said),
         answer_tokens_max=job.prompt.answer_tokens,
+        has_newline=any(b"\n" in decoder.vocabulary.spoken(token) for token in choice.said),
         sampling=job.sampling,
+        handle=job.tag.handle,
     )

@@ -9,10 +9,10 @@ call `size` and `conversations`, which take one look.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from troth.domain import Tag, TokenIds
 from troth.engines.base import State
@@ -31,7 +31,7 @@ class CacheLimits:
 class Saved:
     """One saved state. `tag` says whose it is."""
 
-    id: str
+    id: str  # never given again, not even after a restart: who forgets a state means this one
     tokens: TokenIds
     state: State
     tag: Tag
@@ -74,7 +74,6 @@ class PrefixCache:
         self._tree: PrefixTree[Saved] = PrefixTree()
         self._by_age: dict[str, Saved] = {}  # the least recently used first
         self._bytes = 0
-        self._numbers = count(1)
 
     @property
     def is_on(self) -> bool:
@@ -126,7 +125,7 @@ class PrefixCache:
         A state with a handle is held until the handle is released or moves on to a newer state.
         """
         now = self._clock()
-        saved = Saved(f"seq-{next(self._numbers)}", tokens.copy(), state, tag, now, now)
+        saved = Saved(f"seq-{secrets.token_hex(6)}", tokens.copy(), state, tag, now, now)
         if tag.handle is not None:
             self.release(tag.handle)
         if saved.size + self._held_bytes() > self.limits.budget_bytes:

@@ -37,14 +37,14 @@ from troth.errors import EngineFault
 from troth.scheduler.batch import Batch, Turn, compose
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
+from troth.scheduler.outbox import Deliver, Outbox
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import PrefixCache
-from troth.scheduler.request import Choice, Delivery, Request, in_line
+from troth.scheduler.request import Choice, Request, in_line
 from troth.scheduler.slots import Slots
 
 logger = logging.getLogger(__name__)
 
-Deliver = Callable[[list[Delivery]], None]
 Order = tuple[Literal["submit", "cancel"], Request] | Callable[[], None] | None
 
 
@@ -66,12 +66,11 @@ class Scheduler:
         self.slots = Slots(decoder, cache, self.counters)
         self.drafter = drafter or Drafter(tokens_max=0)
         self.busy_since = 0.0
-        self._deliver = deliver
         self._pace = pace
         self._clock = clock
         self._inbox: queue.SimpleQueue[Order] = queue.SimpleQueue()
         self._line: list[Request] = []  # requests with at least one choice that waits for a slot
-        self._touched: list[Request] = []  # requests with something to deliver after this step
+        self._outbox = Outbox(deliver, self.counters)
         self._alone: Request | None = None  # the request that the batch being computed works for alone
         self._arrivals = 0
         self._is_stopping = False
@@ -105,20 +104,20 @@ class Scheduler:
             self.step()
         fault = EngineFault("The server is shutting down.", code="stopping")
         self._abandon([*self._line, *self.slots.requests()], fault)
-        self._flush()
+        self._outbox.flush()
 
     def step(self) -> None:
         """One step: take orders, fill slots, compute one batch, say what came of it."""
         self._take_orders()
         try:
             self._admit()
-            self._flush()  # whoever has a slot now is told before the batch is computed
+            self._outbox.flush()  # whoever has a slot now is told before the batch is computed
             if self.slots.running:
                 self._compute(compose(self.slots, self._pace, self.drafter))
         except Exception as error:  # the boundary of the step: one bad step must not end the loop
             logger.exception("event=step_failed")
             self._abandon(self.slots.requests(), EngineFault(f"The engine failed: {type(error).__name__}."))
-        self._flush()
+        self._outbox.flush()
 
     def _take_orders(self) -> None:
         """The inbox is empty. Waits for an order when there is nothing to do."""
@@ -168,7 +167,7 @@ class Scheduler:
                 request.started_at = self._clock()
                 if request.job.progress:
                     request.events.append(request.progress(request.started_at))
-                self._touch(request)
+                self._outbox.touch(request)
 
     # ---- one batch ------------------------------------------------------------------------------
 
@@ -210,7 +209,7 @@ class Scheduler:
             request.read_tokens += chunk
             if request.job.progress:
                 request.events.append(request.progress(now))
-                self._touch(request)
+                self._outbox.touch(request)
 
     def _speak(self, batch: Batch) -> None:
         """Every speaker of the batch has its next tokens; siblings that can fork from a reader do so now."""
@@ -229,7 +228,7 @@ class Scheduler:
                 logger.exception("event=answer_failed")
                 fault = EngineFault(f"The answer could not be read: {type(error).__name__}.")
                 self._abandon([choice.request], fault)
-            self._touch(choice.request)
+            self._outbox.touch(choice.request)
 
     def _fork(self, turn: Turn) -> list[tuple[Choice, int]]:
         """The choice has read its prompt; it and the siblings that find a slot pick from the same row."""
@@ -315,7 +314,7 @@ class Scheduler:
         self.counters.sequence_tokens_max = max(self.counters.sequence_tokens_max, longest)
         self.slots.unseat(choice, keep=len(request.job.interpreters) == 1)
         request.end(choice, finish)
-        self._touch(request)
+        self._outbox.touch(request)
         if request.is_over:
             self.counters.requests_finished += 1
 
@@ -337,23 +336,4 @@ class Scheduler:
                 self._drop(request, keep=False)
                 request.fault = fault
                 self.counters.requests_failed += 1
-                self._touch(request)
-
-    # ---- what goes out --------------------------------------------------------------------------
-
-    def _touch(self, request: Request) -> None:
-        if request not in self._touched:
-            self._touched.append(request)
-
-    def _flush(self) -> None:
-        """Everything said in this step is delivered, in one call."""
-        if not self._touched:
-            return
-        started = self._clock()
-        touched, self._touched = self._touched, []
-        deliveries = []
-        for request in touched:
-            deliveries.append(Delivery(request, request.events, request.fault))
-            request.events = []
-        self._deliver(deliveries)
-        self.counters.emit_seconds += self._clock() - started
+                self._outbox.touch(request)

@@ -175,6 +175,7 @@ class Slots:
         choice.slot = heapq.heappop(self._free)
         self.decoder.restore(choice.slot, state, choice.held)
         self.running[choice.slot] = choice
+        self._counters.moves += 1
 
     def occupants(self) -> list[Choice]:
         """The running choices by ascending slot."""

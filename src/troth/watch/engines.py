@@ -11,7 +11,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from troth.engines.base import EngineReport
+from troth.engines.base import CacheReport, EngineReport
+from troth.errors import Unavailable
 
 ENGINE = "0"  # vLLM's `engine` label: one engine runs a model
 
@@ -28,11 +29,37 @@ LLAMA_COUNTERS = (
     ("drafts", "spec_decode_num_drafts", "Drafts made."),
 )
 
+# Our own counters of a model: our total, the metric's name, its help.
+OWN_COUNTERS = (
+    ("decode_calls", "engine_steps", "Batches computed."),
+    ("preemptions", "preemptions", "Sequences parked for a more urgent request."),
+)
+STEP_PARTS = ("build", "decode", "sample", "emit")
+
+# Of the prefix cache: the report's field, the metric's name, its help.
+CACHE_COUNTERS = (
+    ("hits", "prefix_cache_hits", "Prompts that began with something saved."),
+    ("misses", "prefix_cache_misses", "Prompts that did not."),
+    ("hit_tokens", "prefix_cache_hit_tokens", "Prompt tokens that did not have to be computed."),
+    ("asked_tokens", "prefix_cache_queried_tokens", "Prompt tokens looked up."),
+    ("stores", "prefix_cache_stores", "States saved."),
+    ("evicted", "prefix_cache_evictions", "States given up for room."),
+    ("store_seconds", "prefix_cache_store_seconds", "Seconds spent on saving."),
+    ("restore_seconds", "prefix_cache_restore_seconds", "Seconds spent on restoring."),
+)
+CACHE_GAUGES = (
+    ("entries", "prefix_cache_entries", "States saved now."),
+    ("held_entries", "prefix_cache_held_entries", "Those of them that a handle keeps."),
+    ("size_bytes", "prefix_cache_bytes", "Memory that saved states take."),
+    ("budget_bytes", "prefix_cache_budget_bytes", "Memory that they may take; 0 is off."),
+)
+
 
 class EngineTotals(Protocol):
     """What an engine counts. Every number only grows; names and units as in `scheduler.Counters`.
 
-    `draft_tokens`, `draft_tokens_accepted`, `drafts` and `preemptions` are read too where they exist.
+    `draft_tokens`, `draft_tokens_accepted`, `drafts`, `preemptions` and the seconds of `STEP_PARTS` are
+    read too where they exist.
     """
 
     prompt_tokens: int
@@ -47,10 +74,14 @@ class EngineTotals(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineSource:
-    """Where one model's numbers come from. Both callables must return at once, from any thread."""
+    """Where one model's numbers come from. All callables must return at once, from any thread.
+
+    `cache` may raise Unavailable while the model loads: its numbers are zeros until then.
+    """
 
     report: Callable[[], EngineReport]
     totals: Callable[[], EngineTotals | None]
+    cache: Callable[[], CacheReport | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +90,18 @@ class _Reading:
 
     report: EngineReport
     totals: EngineTotals | None
+    cache: CacheReport | None
+
+    @classmethod
+    def of(cls, source: EngineSource) -> _Reading:
+        try:
+            cache = source.cache()
+        except Unavailable:
+            cache = None
+        return cls(source.report(), source.totals(), cache)
+
+    def cached(self, name: str) -> float:
+        return float(getattr(self.cache, name)) if self.cache is not None else 0.0
 
     def total(self, name: str) -> float:
         return float(getattr(self.totals, name, 0)) if self.totals is not None else 0.0
@@ -75,11 +118,12 @@ class EngineCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The metrics of this moment; the two rates cover the time since the scrape before."""
-        readings = {name: _Reading(source.report(), source.totals()) for name, source in self.sources.items()}
+        readings = {name: _Reading.of(source) for name, source in self.sources.items()}
         yield from self._vllm(readings)
         with self._lock:
             yield from self._llama(readings)
         yield from self._own(readings)
+        yield from self._own_totals(readings)
 
     def _vllm(self, readings: Mapping[str, _Reading]) -> Iterator[Metric]:
         labels = ["model_name", "engine"]
@@ -89,16 +133,23 @@ class EngineCollector(Collector):
             ("num_requests_waiting", "Requests that wait in the queue.", lambda r: r.report.queued),
             ("kv_cache_usage_perc", usage, lambda r: _cache_usage(r.report)),
             ("gpu_cache_usage_perc", usage + " The older name.", lambda r: _cache_usage(r.report)),
+            ("gpu_prefix_cache_hit_rate", "Share of prompt tokens taken from the cache.", _token_hit_rate),
         )
         for name, words, value in gauges:
             gauge = GaugeMetricFamily(f"vllm:{name}", words, labels=labels)
             for model, reading in readings.items():
                 gauge.add_metric([model, ENGINE], value(reading))
             yield gauge
-        preemptions = CounterMetricFamily("vllm:num_preemptions", "Requests put back by the engine.", labels=labels)
-        for model, reading in readings.items():
-            preemptions.add_metric([model, ENGINE], reading.total("preemptions"))
-        yield preemptions
+        counters: tuple[tuple[str, str, Callable[[_Reading], float]], ...] = (
+            ("num_preemptions", "Requests put back by the engine.", lambda r: r.total("preemptions")),
+            ("prefix_cache_queries", "Prompt tokens looked up in the cache.", lambda r: r.cached("asked_tokens")),
+            ("prefix_cache_hits", "Prompt tokens taken from the cache.", lambda r: r.cached("hit_tokens")),
+        )
+        for name, words, value in counters:
+            counter = CounterMetricFamily(f"vllm:{name}", words, labels=labels)
+            for model, reading in readings.items():
+                counter.add_metric([model, ENGINE], value(reading))
+            yield counter
 
     def _llama(self, readings: Mapping[str, _Reading]) -> Iterator[Metric]:
         def total(name: str) -> float:
@@ -145,6 +196,31 @@ class EngineCollector(Collector):
             for model, reading in readings.items():
                 gauge.add_metric([model], value(reading.report))
             yield gauge
+
+    def _own_totals(self, readings: Mapping[str, _Reading]) -> Iterator[Metric]:
+        for ours, name, words in OWN_COUNTERS:
+            counter = CounterMetricFamily(f"{self.own_prefix}:{name}", words, labels=["model"])
+            for model, reading in readings.items():
+                counter.add_metric([model], reading.total(ours))
+            yield counter
+        parts = CounterMetricFamily(
+            f"{self.own_prefix}:engine_step_seconds", "Seconds of all steps, by part.", labels=["model", "part"]
+        )
+        for model, reading in readings.items():
+            for part in STEP_PARTS:
+                parts.add_metric([model, part], reading.total(f"{part}_seconds"))
+        yield parts
+        for family, rows in ((CounterMetricFamily, CACHE_COUNTERS), (GaugeMetricFamily, CACHE_GAUGES)):
+            for ours, name, words in rows:
+                metric = family(f"{self.own_prefix}:{name}", words, labels=["model"])
+                for model, reading in readings.items():
+                    metric.add_metric([model], reading.cached(ours))
+                yield metric
+
+
+def _token_hit_rate(reading: _Reading) -> float:
+    asked = reading.cached("asked_tokens")
+    return reading.cached("hit_tokens") / asked if asked else 0.0
 
 
 def _cache_usage(report: EngineReport) -> float:

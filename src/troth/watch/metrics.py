@@ -15,7 +15,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 
 from troth.domain import Timings, Usage
-from troth.engines.base import EngineReport
+from troth.engines.base import CacheReport, EngineReport
 from troth.watch import buckets
 from troth.watch.engines import ENGINE, EngineCollector, EngineSource, EngineTotals
 
@@ -115,10 +115,14 @@ class Metrics:
     # ---- what the rest of the server calls ----
 
     def follow(
-        self, model: str, report: Callable[[], EngineReport], totals: Callable[[], EngineTotals | None] = lambda: None
+        self,
+        model: str,
+        report: Callable[[], EngineReport],
+        totals: Callable[[], EngineTotals | None] = lambda: None,
+        cache: Callable[[], CacheReport | None] = lambda: None,
     ) -> None:
         """The model is in every scrape from now on, its series starting at zero. Before the server starts."""
-        self._engines.sources[model] = EngineSource(report, totals)
+        self._engines.sources[model] = EngineSource(report, totals, cache)
         for counter in (self._prompt_tokens, self._generation_tokens):
             counter.labels(model, ENGINE)
         for reason in FINISHED_REASONS:

@@ -7,10 +7,11 @@ import math
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from troth._generated.models import ChatCompletionRequest
+from troth._generated.models import ChatCompletionRequest, CreateChatCompletionParameters
 from troth.dialects.chat_request import include_usage, read
-from troth.domain import SAMPLER_NAMES, Ask, Turn
+from troth.domain import SAMPLER_NAMES, Ask, Tag, Turn
 from troth.errors import BadRequest
 
 HELLO = [{"role": "user", "content": "hello"}]
@@ -153,6 +154,36 @@ def test_contradicting_logprobs_are_refused(fields: dict[str, Any], param: str) 
         ask(**fields)
 
     assert refused.value.param == param
+
+
+def named(header: str | None, **fields: Any) -> Tag:
+    parameters = CreateChatCompletionParameters.model_validate({"X-Halogen-Handle": header})
+    return read(body(**fields), frozenset(fields), parameters).tag
+
+
+def test_a_conversation_is_tagged_with_label_and_handle() -> None:
+    assert ask(session_id="chat-7", handle="desk").tag == Tag("chat-7", "desk")
+    assert ask(session_id="").tag == ask().tag == Tag()
+
+
+def test_the_handle_may_come_as_a_header() -> None:
+    assert named("desk") == named("desk", handle="desk") == named(None, handle="desk") == Tag(handle="desk")
+    assert named(None) == Tag()
+
+
+def test_two_different_handles_are_refused() -> None:
+    with pytest.raises(BadRequest) as refused:
+        named("desk", handle="stand")
+
+    assert (refused.value.param, refused.value.code) == ("handle", "conflicting_values")
+
+
+@pytest.mark.parametrize("handle", ["", "a b", "x" * 65, "dé", "a\n"])
+def test_a_handle_that_could_not_stand_in_a_path_is_refused(handle: str) -> None:
+    with pytest.raises(ValidationError):
+        body(handle=handle)
+    with pytest.raises(ValidationError):
+        named(handle)
 
 
 def test_progress_and_timings_are_for_streams() -> None:

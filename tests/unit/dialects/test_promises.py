@@ -46,6 +46,19 @@ def test_aliases_and_clamps_name_their_target() -> None:
     assert table["clamped"]["max_tokens"] == "answer_tokens"
 
 
+def test_a_header_is_in_the_table_of_its_route_and_belongs_to_the_engine_that_does_it() -> None:
+    models = [
+        ServedModel("keeps", "chat", "x", honours=frozenset({"handle", "X-Halogen-Handle"})),
+        ServedModel("forgets", "chat", "x"),
+    ]
+
+    table = contract(models, frozenset(), "ignore")["POST /v1/chat/completions"]
+
+    assert table["keeps"]["honoured"] == ["handle", "X-Halogen-Handle"]
+    assert {"handle", "X-Halogen-Handle"} <= table["forgets"]["guarded"].keys()
+    assert "session_id" in table["forgets"]["inert"]
+
+
 def test_the_table_is_by_route_and_model() -> None:
     models = [ServedModel(name, "chat", "llama_cpp", honours=EVERYTHING) for name in ("a", "b")]
 

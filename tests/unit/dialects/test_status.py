@@ -18,6 +18,7 @@ from troth.errors import NotImplementedHere
 
 Judge = Callable[[str, Any], None]
 CALL = Call("health", None, None, frozenset(), Account(), True)
+PROMISE = {"determinism": {"setting": "strict", "promised": True, "probe": {"batched": True}, "repacked": False}}
 HONOURS = frozenset({"messages", "temperature", "top_k", "seed", "max_tokens", "logprobs"})
 
 
@@ -47,7 +48,7 @@ WORDS = Words()
 
 def state(status: EngineStatus = "ready", name: str = "smol", **report: Any) -> ModelState:
     ready = status == "ready"
-    facts = {"build": "llama-cpp-python 0.3.36", "meta": {"ftype": "Q4_1"}} if ready else {}
+    facts = {"build": "llama-cpp-python 0.3.36", "meta": {"ftype": "Q4_1"}, **PROMISE} if ready else {}
     return ModelState(
         model=ServedModel(name, "chat", "llama_cpp", ("agent",), HONOURS, {"temperature": 0.2}),
         report=EngineReport(status=status, slots=4, context_tokens=512 if ready else 0, details=facts, **report),
@@ -95,6 +96,7 @@ def test_every_account_is_as_published(states: Sequence[ModelState], judge: Judg
     judge("Health", body(server.health))
     judge("Ping", body(server.ping))
     judge("Version", body(server.version))
+    judge("Load", body(server.load))
     if states:
         judge("Props", body(server.props))
 
@@ -125,6 +127,30 @@ def test_health_is_the_account_of_the_running_build() -> None:
     assert "user" in account["accepted_but_ignored"]
     assert account["server_defaults"]["temperature"] == 0.2
     assert account["contract"]["POST /v1/chat/completions"]["smol"]["guarded"]["top_k"].startswith("leave it out")
+
+
+def test_health_says_what_is_promised_of_the_default_model() -> None:
+    account = body(status(state(can_cut=True, draft_tokens_max=8, prefix_cache_bytes=3 << 20), state(name="b")).health)
+
+    assert account["determinism"] == PROMISE["determinism"]
+    assert account["prompt_cache"] == {
+        "enabled": True,
+        "budget_bytes": 3 << 20,
+        "cap_mb": 3.0,
+        "bitwise_identical_to_cold": True,
+    }
+    assert account["speculation"] == {"enabled": True, "kind": "prompt_lookup", "draft_tokens_max": 8}
+    assert account["memory"] == {"can_cut": True}
+    assert account["cache_counters"] == "/cache"
+
+
+def test_nothing_is_promised_while_the_model_loads() -> None:
+    account = body(status(state("loading", prefix_cache_bytes=1)).health)
+
+    assert account["determinism"] == {"setting": None, "promised": False}
+    assert account["prompt_cache"]["bitwise_identical_to_cold"] is False
+    assert account["speculation"] == {"enabled": False, "kind": None, "draft_tokens_max": 0}
+    assert account["memory"] == {"can_cut": None}
 
 
 @pytest.mark.parametrize(
@@ -165,6 +191,12 @@ def test_ping_is_small() -> None:
     }
 
 
+def test_the_load_is_what_runs_and_what_waits_over_all_models() -> None:
+    server = status(state(running=2, queued=3), state(name="b", running=1), facts=ServerFacts(queue_max=7))
+
+    assert body(server.load) == {"server_load": 6, "queue_cap": 7, "running": 3, "waiting": 3}
+
+
 def test_props_speak_llama_servers_terms() -> None:
     props = body(status(state(), facts=ServerFacts(default_tokens=64)).props)
 
@@ -172,6 +204,7 @@ def test_props_speak_llama_servers_terms() -> None:
     assert (params["n_predict"], params["temperature"], params["top_k"]) == (64, 0.2, 40)
     assert (props["default_generation_settings"]["n_ctx"], props["total_slots"]) == (512, 4)
     assert (props["bos_token"], props["eos_token"], props["chat_template"]) == ("<s>", "</s>", "{{ messages }}")
+    assert (props["endpoint_slots"], props["endpoint_metrics"], props["endpoint_props"]) == (True, True, False)
     assert props["modalities"] == {"vision": False, "audio": False, "video": False}
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from troth.domain import Role, Turn
+from troth.errors import BadRequest
 from troth.prompt.messages import normal_form
 
 
@@ -45,3 +48,15 @@ def test_a_name_is_kept_and_an_absent_one_is_absent() -> None:
 def test_no_turns_are_no_messages() -> None:
     assert normal_form([], "hoist") == []
     assert normal_form([], "merge_leading") == []
+
+
+def test_merged_system_messages_keep_the_name_they_share() -> None:
+    named = [Turn(role="system", text="a", name="Ann"), Turn(role="system", text="b", name="Ann")]
+    assert normal_form(named, "hoist") == [{"role": "system", "content": "a\n\nb", "name": "Ann"}]
+
+
+@pytest.mark.parametrize("other", ["Bob", None])
+def test_system_messages_with_different_names_are_refused(other: str | None) -> None:
+    named = [Turn(role="system", text="a", name="Ann"), Turn(role="system", text="b", name=other)]
+    with pytest.raises(BadRequest, match="different names"):
+        normal_form(named, "hoist")

@@ -99,6 +99,15 @@ def test_a_handle_moves_on_to_the_newer_state() -> None:
     assert len(kept.conversations()) == 2
 
 
+def test_no_two_states_of_any_caches_have_one_id() -> None:
+    first, second = cache(), cache()
+    for kept in (first, second):
+        kept.store(ids(1, 2), STATE, Tag())
+        kept.store(ids(5, 6), STATE, Tag())
+
+    assert len({saved.id for kept in (first, second) for saved in kept.conversations()}) == 4
+
+
 def test_use_refreshes_what_was_used() -> None:
     kept = cache(330)
     for first in (1, 3, 5):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from troth.domain import Timings, Usage
-from troth.engines.base import EngineReport
+from troth.engines.base import CacheReport, EngineReport
+from troth.errors import Unavailable
 from troth.watch.buckets import token_counts
 from troth.watch.metrics import Finished, Metrics
 
@@ -59,6 +60,36 @@ class Totals:
     decode_calls: int = 0
     busy_slots: int = 0
     sequence_tokens_max: int = 0
+
+
+KEPT = CacheReport(
+    is_on=True,
+    can_cut=True,
+    entries=2,
+    size_bytes=700,
+    budget_bytes=1000,
+    hits=3,
+    misses=1,
+    hit_tokens=60,
+    asked_tokens=80,
+    stores=4,
+    stored_bytes=900,
+    superseded=1,
+    evicted=1,
+    refused=0,
+    store_seconds=0.5,
+    restore_seconds=0.25,
+    held_entries=1,
+)
+
+
+@dataclass
+class StepTotals(Totals):
+    preemptions: int = 2
+    build_seconds: float = 0.1
+    decode_seconds: float = 7.0
+    sample_seconds: float = 0.2
+    emit_seconds: float = 0.3
 
 
 def report() -> EngineReport:
@@ -156,6 +187,40 @@ def test_a_model_that_is_loading_has_no_totals_yet() -> None:
     assert value(metrics, 'troth:engine_up{model="m"}') == 0
     assert value(metrics, 'troth:engine_load_progress{model="m"}') == 0.25
     assert value(metrics, "llamacpp:prompt_tokens_total") == 0
+
+
+def test_the_prefix_cache_is_told_in_our_names_and_in_vllms() -> None:
+    metrics = Metrics()
+    metrics.follow("m", report, cache=lambda: KEPT)
+
+    own = {"hits_total": 3, "misses_total": 1, "hit_tokens_total": 60, "queried_tokens_total": 80, "bytes": 700}
+    own |= {"evictions_total": 1, "budget_bytes": 1000, "entries": 2, "held_entries": 1, "store_seconds_total": 0.5}
+    for name, number in own.items():
+        assert value(metrics, f'troth:prefix_cache_{name}{{model="m"}}') == number, name
+    labels = '{engine="0",model_name="m"}'
+    assert value(metrics, f"vllm:gpu_prefix_cache_hit_rate{labels}") == 0.75
+    assert value(metrics, f"vllm:prefix_cache_queries_total{labels}") == 80
+    assert value(metrics, f"vllm:prefix_cache_hits_total{labels}") == 60
+
+
+def test_the_prefix_cache_of_a_model_that_loads_is_zeros() -> None:
+    def cache() -> CacheReport:
+        raise Unavailable("it loads", retry_seconds=1)
+
+    metrics = Metrics()
+    metrics.follow("m", report, cache=cache)
+
+    assert value(metrics, 'troth:prefix_cache_hits_total{model="m"}') == 0
+    assert value(metrics, 'vllm:gpu_prefix_cache_hit_rate{engine="0",model_name="m"}') == 0
+
+
+def test_steps_are_counted_and_their_seconds_told_by_part() -> None:
+    metrics = followed(StepTotals(decode_calls=9))
+
+    assert value(metrics, 'troth:engine_steps_total{model="m"}') == 9
+    assert value(metrics, 'troth:preemptions_total{model="m"}') == 2
+    assert value(metrics, 'troth:engine_step_seconds_total{model="m",part="decode"}') == 7
+    assert value(metrics, 'troth:engine_step_seconds_total{model="m",part="emit"}') == 0.3
 
 
 def test_a_finished_request_is_charged_once_with_everything_it_cost() -> None:

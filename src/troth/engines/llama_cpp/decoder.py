@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from troth.domain import Sampling, TokenIds, TokenLogprob
 from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, State, Vocabulary
+from troth.engines.llama_cpp import memory
 from troth.engines.llama_cpp.batch import Batch
-from troth.engines.llama_cpp.facts import describe_model
+from troth.engines.llama_cpp.facts import describe_model, metadata
 from troth.engines.llama_cpp.library import library
 from troth.engines.llama_cpp.options import LlamaCppOptions
 from troth.engines.llama_cpp.sampling import Chain, Greedy, build_chain, is_greedy
@@ -23,6 +24,7 @@ from troth.errors import EngineFault
 
 CONTEXT_TOKENS_DEFAULT_MAX = 8192
 CACHE_TYPES = {"f32": 0, "f16": 1, "q8_0": 8, "bf16": 30}  # ggml_type
+SPLIT_MODES = {"none": 0, "layer": 1, "row": 2}  # llama_split_mode
 RC_OK, RC_NO_ROOM, RC_ABORTED = 0, 1, 2  # llama_decode
 
 
@@ -43,6 +45,10 @@ class LlamaDecoder:
             self._api.llama_model_is_recurrent(self._model) or self._api.llama_model_is_hybrid(self._model)
         )
         self.vocabulary: Vocabulary = LlamaVocabulary(self._library, self._model)
+        self.cache_types = (options.cache_type_k or "f16", options.cache_type_v or _value_type(options))
+        if options.memory_check and options.gpu_layers == 0:
+            shape = self._shape()
+            memory.check(path, shape.need(path.stat().st_size), shape, memory.available_bytes())
         self._abort_flag = (ctypes.c_char * 2)()
         self._context = self._make_context(options)
         self._memory = ctypes.c_void_p(self._api.llama_get_memory(self._context))
@@ -59,6 +65,11 @@ class LlamaDecoder:
         api = self._api
         params = api.llama_model_default_params()
         params.n_gpu_layers = options.gpu_layers
+        params.main_gpu = options.main_gpu
+        params.split_mode = SPLIT_MODES[options.split_mode]
+        shares = (ctypes.c_float * max(len(options.tensor_split), api.llama_max_devices()))(*options.tensor_split)
+        if options.tensor_split:
+            params.tensor_split = shares
         params.use_extra_bufts = repack
         params.load_mode = (api.LLAMA_LOAD_MODE_MMAP if options.mmap else api.LLAMA_LOAD_MODE_NONE) | (
             api.LLAMA_LOAD_MODE_MLOCK if options.mlock else 0
@@ -74,6 +85,27 @@ class LlamaDecoder:
             raise EngineFault(f"{path}: llama.cpp could not load the model: {self._library.last_error()}")
         return model
 
+    def _shape(self) -> memory.Shape:
+        api, model = self._api, self._model
+        arch = metadata(api, model, "general.architecture")
+
+        def number(key: str) -> int | None:
+            text = metadata(api, model, key)
+            return int(text) if text.isdigit() else None
+
+        key_width, value_width = memory.attention_widths(arch, number, api.llama_model_n_embd(model))
+        return memory.Shape(
+            layers=api.llama_model_n_layer(model),
+            key_width=key_width,
+            value_width=value_width,
+            vocabulary=self.vocabulary.size,
+            slots=self.slots,
+            context_tokens=self.context_tokens,
+            batch_tokens=self.batch_tokens,
+            key_type=self.cache_types[0],
+            value_type=self.cache_types[1],
+        )
+
     def _make_context(self, options: LlamaCppOptions) -> Any:
         api = self._api
         params = api.llama_context_default_params()
@@ -83,9 +115,7 @@ class LlamaDecoder:
         params.n_seq_max = self.slots
         params.n_threads = params.n_threads_batch = threads
         params.flash_attn_type = 1 if options.flash_attention else 0
-        # Keys and values of two formats take the one attention kernel whose sums do not depend on the batch.
-        params.type_k = CACHE_TYPES[options.cache_type_k or "f16"]
-        params.type_v = CACHE_TYPES[options.cache_type_v or ("bf16" if options.determinism == "strict" else "f16")]
+        params.type_k, params.type_v = (CACHE_TYPES[name] for name in self.cache_types)
         params.kv_unified = False
         params.swa_full = True
         params.no_perf = True
@@ -232,3 +262,8 @@ class LlamaDecoder:
 
 def _bytes_pointer(array: State) -> Any:
     return array.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+
+
+def _value_type(options: LlamaCppOptions) -> str:
+    """Values beside keys of another format take the attention kernel whose sums do not depend on the batch."""
+    return "bf16" if options.determinism == "strict" else "f16"

@@ -22,8 +22,8 @@ def describe_model(library: Library, model: Any, path: Path, options: LlamaCppOp
     return {
         "file": path.name,
         "description": description,
-        "architecture": _metadata(api, model, "general.architecture"),
-        "name": _metadata(api, model, "general.name"),
+        "architecture": metadata(api, model, "general.architecture"),
+        "name": metadata(api, model, "general.name"),
         "build": f"llama-cpp-python {llama_cpp.__version__}",
         "meta": {
             "vocab_type": api.llama_vocab_type(vocab),
@@ -44,7 +44,8 @@ def _description(api: Any, model: Any) -> str:
     return buffer.value.decode("utf-8", "replace")
 
 
-def _metadata(api: Any, model: Any, key: str) -> str:
+def metadata(api: Any, model: Any, key: str) -> str:
+    """The value of a GGUF key as text, or an empty string."""
     buffer = ctypes.create_string_buffer(TEXT_BYTES)
     length = api.llama_model_meta_val_str(model, key.encode(), buffer, TEXT_BYTES)
     return buffer.value.decode("utf-8", "replace") if length >= 0 else ""

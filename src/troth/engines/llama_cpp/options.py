@@ -37,6 +37,12 @@ class LlamaCppOptions(BaseModel):
     )
     threads: int | None = Field(None, ge=1, le=1024, description="Compute threads. Null: the cores of this process.")
     gpu_layers: int = Field(0, ge=-1, le=10_000, description="Layers on the GPU; -1 is all. Needs a GPU build.")
+    main_gpu: int = Field(0, ge=0, le=1024, description="The GPU for what is not split.")
+    split_mode: Literal["none", "layer", "row"] = Field("layer", description="How the model is split over GPUs.")
+    tensor_split: tuple[float, ...] = Field((), description="Each GPU's share of the model; empty: by free memory.")
+    memory_check: bool = Field(
+        True, description="Refuse to start when weights and cache cannot fit the free memory (without a GPU)."
+    )
     determinism: Literal["strict", "fast"] = Field(
         "strict",
         description="strict: at temperature 0 the same bytes alone or batched, cached or not, in any chunking; a probe "
