@@ -13,21 +13,26 @@ Settings = dict[str, Any]
 MOMENT_SECONDS = 0.2
 
 
+def quick(**options: Any) -> Settings:
+    """The embedded model without the determinism that makes a start and a prompt slower."""
+    return embedded(determinism="fast", **options)
+
+
 def two_models() -> Settings:
     """Two names for one file, one of them with slashes; other names are refused."""
-    tiny, second = ({**embedded(context_tokens=256, slots=1), "id": name} for name in ("org/tiny:latest", "second"))
+    tiny, second = ({**quick(context_tokens=256, slots=1), "id": name} for name in ("org/tiny:latest", "second"))
     return config([{**tiny, "aliases": ["agent/small"]}, second], routing={"unknown_model": "refuse"})
 
 
 def narrow() -> Settings:
     """One request at a time, two more may wait, and waiting streams are kept alive."""
-    return config([embedded(slots=1)], limits={"queue_max": 2}, stream={"keepalive_seconds": MOMENT_SECONDS})
+    return config([quick(slots=1)], limits={"queue_max": 2}, stream={"keepalive_seconds": MOMENT_SECONDS})
 
 
 def impatient() -> Settings:
     """One request at a time, the others wait for a moment only; a budget above 900 tokens is refused."""
     return config(
-        [embedded(slots=1)],
+        [quick(slots=1)],
         limits={"queue_seconds_max": MOMENT_SECONDS},
         budget={"over_cap": "refuse", "cap_tokens": 900},
     )
@@ -36,7 +41,7 @@ def impatient() -> Settings:
 def small() -> Settings:
     """Small bodies that must say they are JSON, answers of five tokens, and the role of a stream at once."""
     return config(
-        [embedded(context_tokens=128, slots=1)],
+        [quick(context_tokens=128, slots=1)],
         server={"body_bytes_max": 4096, "strict_content_type": True},
         budget={"cap_tokens": 5},
         stream={"first_event": "role"},
@@ -45,12 +50,12 @@ def small() -> Settings:
 
 def cramped() -> Settings:
     """A context of 64 tokens, and no cap."""
-    return config([embedded(context_tokens=64, slots=1)])
+    return config([quick(context_tokens=64, slots=1)])
 
 
 def locked() -> Settings:
     """A server with two keys."""
-    return config([embedded(context_tokens=256, slots=1)], auth={"api_keys": ["first-key", "second-key"]})
+    return config([quick(context_tokens=256, slots=1)], auth={"api_keys": ["first-key", "second-key"]})
 
 
 def guardable(fields: Mapping[str, RequestField]) -> list[str]:
@@ -65,4 +70,4 @@ def guardable(fields: Mapping[str, RequestField]) -> list[str]:
 def guarding(fields: Mapping[str, RequestField]) -> Settings:
     """Everything that can be left out is guarded, and unknown fields are refused."""
     contract = {"guard": guardable(fields), "unknown_fields": "refuse"}
-    return config([embedded(context_tokens=256, slots=1)], contract=contract)
+    return config([quick(context_tokens=256, slots=1)], contract=contract)

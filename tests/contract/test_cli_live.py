@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,18 @@ def started(tmp_path: Path, embedded_model: Path) -> Iterator[LiveServer]:
         auth={"api_keys": [KEY]},
         log={"level": "debug"},
     )
-    server = LiveServer(settings, tmp_path)
-    yield server
-    server.kill()
+    with living(settings, tmp_path) as server:
+        yield server
+
+
+@contextmanager
+def living(settings: Mapping[str, Any], folder: Path) -> Iterator[LiveServer]:
+    """A server that is gone afterwards, whatever the test did to it."""
+    server = LiveServer(settings, folder)
+    try:
+        yield server
+    finally:
+        server.kill()
 
 
 def ended(server: LiveServer, number: signal.Signals) -> tuple[int, float]:
@@ -266,16 +276,17 @@ def test_a_whole_answer_that_outlives_the_grace_is_an_error_of_the_usual_shape(s
     assert json.loads(body)["error"]["code"] == "stopping"
 
 
-def test_an_answer_that_fits_into_the_grace_is_finished(started: LiveServer) -> None:
-    started.wait_ready()
-    with httpx.Client(base_url=started.url, trust_env=False, headers=headers()) as client:
-        body = chat_body("Tell me a story.", ignore_eos=True, stream=True, max_tokens=12)
+def test_an_answer_that_fits_into_the_grace_is_finished(tmp_path: Path, embedded_model: Path) -> None:
+    settings = config(models=[embedded(slots=1)], server={"stop_seconds": 30.0})
+    body = chat_body("Tell me a story.", ignore_eos=True, stream=True, max_tokens=20)
+    with living(settings, tmp_path) as server, httpx.Client(base_url=server.url, trust_env=False) as client:
+        server.wait_ready()
         with client.stream("POST", "/v1/chat/completions", json=body) as answer:
             lines = answer.iter_lines()
             next(lines)
-            started.process.send_signal(signal.SIGTERM)
+            server.process.send_signal(signal.SIGTERM)
             assert [line for line in lines if line][-1] == "data: [DONE]"
-    assert started.process.wait(SECONDS) == 0
+        assert server.process.wait(END_WAIT_SECONDS) == 0
 
 
 def test_a_second_interrupt_ends_without_any_grace(started: LiveServer) -> None:

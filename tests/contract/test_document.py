@@ -15,7 +15,7 @@ from troth._generated.operations import OPERATIONS, Operation
 
 OPENAPI = Path(__file__).parents[2] / "openapi"
 METHODS = ("get", "put", "post", "delete", "patch", "head", "trace")
-REACHED = {400, 404, 415, 422, 200, 503}  # what an operation may say to an empty request; 405 is no operation
+REACHED = {200, 400, 404, 415, 503}  # what an operation may say to an empty request; 405 is no operation
 
 ALIASES = [operation for operation in OPERATIONS.values() if "__alias" in operation.id]
 WITHOUT_BODY = [operation for operation in OPERATIONS.values() if operation.method == "GET"]
@@ -56,11 +56,11 @@ def test_an_alias_answers_as_its_operation(operation: Operation, client: httpx.C
     assert shape_of(one) == shape_of(other)
 
 
-@pytest.mark.parametrize("path", sorted({path_of(operation) for operation in OPERATIONS.values()}))
-def test_a_path_is_exact(path: str, client: httpx.Client) -> None:
+@pytest.mark.parametrize("path", sorted({each.path for each in OPERATIONS.values() if "{" not in each.path}))
+def test_a_path_is_served_as_it_is_spelled_only(path: str, client: httpx.Client) -> None:
     for other in (path + "/", "/" + path, path.upper()):
-        response = client.get(httpx.URL(client.base_url, raw_path=other.encode()))
-        assert response.status_code in (404, 405) or "{" in path or path.startswith(("/v1/models/", "/models/"))
+        response = client.get(client.base_url.copy_with(raw_path=other.encode()))
+        assert response.status_code == 404, other
 
 
 def test_every_answer_has_an_id_of_its_own(client: httpx.Client) -> None:

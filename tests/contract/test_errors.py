@@ -77,7 +77,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str | None, str]] = {
     "below the least": (ANSWER | {"temperature": -1}, "invalid_value", "temperature", "0"),
     "above the most": (ANSWER | {"top_p": 1.1}, "invalid_value", "top_p", "1"),
     "a sampler nobody knows": (ANSWER | {"samplers": [SECRET]}, "invalid_value", "samplers.0", "top_k"),
-    "a huge integer": (ANSWER | {"max_tokens": 10**30}, "invalid_value", "max_tokens", "integer"),
+    "a huge integer": (ANSWER | {"max_tokens": 10**30}, "invalid_value", "max_tokens", "2147483647"),
     "too many choices": (ANSWER | {"n": 9}, "invalid_value", "n", "8"),
     "too many stops": (ANSWER | {"stop": ["x"] * 65}, "invalid_value", "stop", "64"),
     "too long stops": (ANSWER | {"stop": "x" * 4097}, "invalid_value", "stop", "4096"),
@@ -145,7 +145,7 @@ def talk(tokens: int) -> dict[str, Any]:
     [
         {},
         {"Authorization": f"Bearer {SECRET}"},
-        {"Authorization": "Bearer "},
+        {"Authorization": "Bearer"},
         {"Authorization": "first-key"},
         {"Authorization": "Basic first-key"},
         {"x-api-key": SECRET},

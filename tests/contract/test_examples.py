@@ -63,12 +63,16 @@ def test_an_example_is_answered_as_the_document_shows(
         assert_has_shape(response.json(), shown)
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS.values() if each.body_model is None])
-def test_an_operation_without_a_body_answers_as_the_document_shows(operation: Operation, client: httpx.Client) -> None:
+def readable() -> list[Operation]:
+    """The operations that need nothing but the name of a model."""
+    reads = [operation for operation in OPERATIONS.values() if operation.method == "GET"]
+    return [operation for operation in reads if "{" not in operation.path.replace("{model_id}", "")]
+
+
+@pytest.mark.parametrize("operation", readable(), ids=lambda operation: operation.id)
+def test_what_is_read_looks_as_the_document_shows(operation: Operation, client: httpx.Client) -> None:
     [model] = client.get("/v1/models").json()["data"]
-    if operation.path.count("{") and "model_id" not in operation.path:
-        pytest.skip("needs something that was made before")
-    response = client.request(operation.method, operation.path.format(model_id=model["id"]))
+    response = client.get(operation.path.format(model_id=model["id"]))
     for media_type, media in item_of(operation)["responses"]["200"]["content"].items():
         assert response.headers["content-type"].partition(";")[0] == media_type
         for example in media["examples"].values():
@@ -86,9 +90,14 @@ def test_an_example_of_an_answer_fits_its_schema(media_type: str, media: Any, ex
 
 
 def assert_has_shape(answer: Any, example: Any, at: str = "$") -> None:
-    """`answer` has everything that `example` shows, of the same types; of lists, the first is looked at."""
+    """`answer` has everything that `example` shows, of the same types.
+
+    Of lists the first item is looked at; lists, and objects inside the answer, may be empty.
+    """
     if isinstance(example, dict):
         assert isinstance(answer, dict), at
+        if not answer and at != "$":
+            return
         for name, value in example.items():
             assert name in answer, f"{at}.{name} is in the example only: {json.dumps(answer)[:500]}"
             assert_has_shape(answer[name], value, f"{at}.{name}")

@@ -14,7 +14,7 @@ from tests.contract.conftest import Connect, ServeWith
 from tests.support.demonstrations import HONOURED, SHOWN_ELSEWHERE, TEMPLATE, Shown, content, request, user
 from tests.support.fields import fields_of, impossible
 from tests.support.judge import Document
-from tests.support.live import busy, config, embedded, wait_idle, wait_queued
+from tests.support.live import busy, config, wait_idle, wait_queued
 
 PATH = "/v1/chat/completions"
 
@@ -24,7 +24,7 @@ Pick = Callable[[Shown], httpx.Client]
 @pytest.fixture
 def pick(serve_with: ServeWith, connect: Connect, template: Path) -> Pick:
     """`pick(shown)`: a client of the server that a demonstration needs."""
-    names = {**embedded(context_tokens=256, slots=1), "chat_template": str(template)}
+    names = {**servers.quick(context_tokens=256, slots=1), "chat_template": str(template)}
     settings = {"usual": config, "two_models": servers.two_models, "names": lambda: config([names])}
     return lambda shown: connect(serve_with(settings[shown.on]()))
 

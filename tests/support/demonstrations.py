@@ -70,6 +70,12 @@ def refused(response: httpx.Response) -> Any:
     return response.json()["error"]["param"] if response.status_code == 400 else None
 
 
+def kept_names(response: httpx.Response) -> Any:
+    """The names under which the server keeps conversations now."""
+    listed = httpx.get(response.request.url.join("/halogen/handles"), trust_env=False)
+    return [entry["name"] for entry in listed.json()["data"]]
+
+
 def chunks_with(name: str) -> Look:
     """How many chunks of the stream carry `name` with a value."""
 
@@ -173,6 +179,7 @@ HONOURED: Mapping[str, Shown] = {
     "n_probs": value("n_probs", 0, 2, alternatives),
     "timings_per_token": value("timings_per_token", False, True, chunks_with("timings"), stream=True),
     "return_progress": value("return_progress", False, True, chunks_with("prompt_progress"), stream=True),
+    "handle": value("handle", None, "desk", kept_names, max_tokens=1),
     # which model, and what it reads
     "model": value("model", "org/tiny:latest", "second", model, "two_models", max_tokens=1),
     "messages": value("messages", user(), user("Count to ten."), **GREEDY),

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: f106d560394769f77c493ef73fe20a7b1c2fa7235bf6b72c1f3d57dba6351239; datamodel-code-generator 0.89.0
+sha256 of openapi/: f5e1916858c50724f29d3d25540133eaa698ff88b723ebc575777f6aeb7e1990; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class BookkeepingFields(ContractModel):
     "A hint for the prompt cache."
     safety_identifier: Annotated[Any | None, Inert()] = None
     "The caller's name for its user."
-    session_id: Annotated[str | None, Field(max_length=256), Inert()] = None
-    "A label of the conversation, shown by `GET /sessions`; `DELETE /sessions/{label}` forgets it."
+    session_id: Annotated[Any | None, Inert()] = None
+    "A label of the conversation, shown by `GET /sessions`; `DELETE /sessions/{label}` forgets it. A text of at most 256 characters; anything else labels nothing."
     handle: Annotated[str | None, Field(pattern="^[A-Za-z0-9._-]{1,64}$")] = None
     "A name under which the state of this conversation is kept: nothing evicts it until `DELETE /halogen/handles/{name}`. It makes the next turn quicker and changes no answer."
     prediction: Annotated[Any | None, Inert()] = None

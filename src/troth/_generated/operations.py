@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: f106d560394769f77c493ef73fe20a7b1c2fa7235bf6b72c1f3d57dba6351239; datamodel-code-generator 0.89.0
+sha256 of openapi/: f5e1916858c50724f29d3d25540133eaa698ff88b723ebc575777f6aeb7e1990; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

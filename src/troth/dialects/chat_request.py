@@ -21,6 +21,7 @@ from troth._generated.models import ChatCompletionRequest, CreateChatCompletionP
 from troth.domain import Ask, Role, Tag, Turn
 from troth.errors import BadRequest
 
+LABEL_LENGTH_MAX = 256  # what `DELETE /sessions/{label}` takes
 _ROLES: Mapping[str, Role] = {
     "system": "system",
     "developer": "system",
@@ -84,7 +85,7 @@ def read(
         stop=_stop(body.stop),
         logprobs=_logprobs(body),
         priority=body.priority or 0,
-        tag=Tag(label=body.session_id or None, handle=_handle(body, parameters)),
+        tag=Tag(label=_label(body.session_id), handle=_handle(body, parameters)),
         add_generation_prompt=body.add_generation_prompt is not False,
         template_kwargs=_template_kwargs(body),
         progress=streamed and bool(body.return_progress),
@@ -95,6 +96,12 @@ def read(
 def include_usage(body: ChatCompletionRequest) -> bool:
     """True when the stream ends with a usage chunk (`stream_options.include_usage`)."""
     return body.stream_options is not None and bool(body.stream_options.include_usage)
+
+
+def _label(session_id: Any) -> str | None:  # inert: any JSON is accepted, and a short text is a label
+    if isinstance(session_id, str) and 0 < len(session_id) <= LABEL_LENGTH_MAX:
+        return session_id
+    return None
 
 
 def _handle(body: ChatCompletionRequest, parameters: CreateChatCompletionParameters | None) -> str | None:

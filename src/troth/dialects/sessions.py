@@ -54,7 +54,7 @@ class Sessions:
                 "Say what to forget: ?id=… or ?label=…, as GET /sessions lists them. POST /reset_prefix_cache "
                 "forgets everything.",
                 param="id",
-                code="missing_value",
+                code="missing_required_parameter",
             )
         return await self._forget(parameters.model, state_id=parameters.id or None, label=parameters.label or None)
 

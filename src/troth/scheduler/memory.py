@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 GRAM = 3  # tokens that must repeat before anything is drafted
-HOPE = 0.9  # the acceptance that an untried sequence is assumed to have
 LEARNING = 0.25  # weight of the newest observation
 PAUSE_TOKENS_MIN, PAUSE_TOKENS_MAX = 4, 256
 
@@ -16,7 +15,7 @@ class Memory:
     """The tokens of one sequence, by their runs of GRAM, and how its drafts fared."""
 
     tokens: list[int]
-    acceptance: float = HOPE  # the share of drafted tokens that came true, smoothed
+    acceptance: float  # the share of drafted tokens that came true, smoothed
     pause: int = 0  # tokens to be said before the next draft
     _pause_next: int = PAUSE_TOKENS_MIN
     _places: dict[tuple[int, ...], int] = field(default_factory=dict)  # run → index of the token after it

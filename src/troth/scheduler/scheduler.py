@@ -191,10 +191,12 @@ class Scheduler:
         counters.busy_slots += len(self.slots.running)
         counters.build_seconds += batch.build_seconds
         counters.decode_seconds += decoded - started
-        if len(batch.speakers) == 1 and not batch.readers:
-            self.drafter.note_step(1 + len(batch.speakers[0].draft), decoded - started)
+        said_before = counters.predicted_tokens
         self._read(batch)
         self._speak(batch)
+        if len(batch.speakers) == 1 and not batch.readers:
+            heard = counters.predicted_tokens - said_before
+            self.drafter.note_step(1 + len(batch.speakers[0].draft), decoded - started, heard)
         counters.sample_seconds += self._clock() - decoded
 
     def _read(self, batch: Batch) -> None:

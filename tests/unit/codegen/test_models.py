@@ -11,7 +11,7 @@ from typing import Any
 import openapi_core
 import pytest
 from connexion.spec import OpenAPISpecification, Specification
-from pydantic import RootModel, TypeAdapter, ValidationError
+from pydantic import RootModel, ValidationError
 
 from codegen.__main__ import GENERATED, OPENAPI, generate
 from codegen.bundle import bundle
@@ -40,15 +40,15 @@ def optional_fields() -> Iterator[str]:
             yield field.alias or name
 
 
-def reply_model(operation: str, media: str) -> TypeAdapter[Any]:
-    """What an answer is read with: one object, or for a list all of its items."""
+def reply_schema(operation: str, media: str) -> str:
+    """The name of the schema of an answer, or of its items when it is a list."""
     for item in DOCUMENT["paths"].values():
         for each in item.values():
             if each["operationId"] == operation:
                 content = each["responses"]["200"]["content"][media]
                 schema = content.get("x-event-schema", content["schema"])
-                model = getattr(replies, schema.get("items", schema)["$ref"].rsplit("/", 1)[1])
-                return TypeAdapter(list[model] if "items" in schema else model)
+                ref: str = schema.get("items", schema)["$ref"]
+                return ref.rsplit("/", 1)[1]
     raise AssertionError(operation)
 
 
@@ -182,18 +182,20 @@ def test_a_request_example_is_read(path: Path) -> None:
     "path", sorted(EXAMPLES.glob("*/*.response.json")), ids=lambda path: f"{path.parent.name}.{path.name}"
 )
 def test_an_answer_example_has_the_published_shape(path: Path) -> None:
-    read = reply_model(path.parent.name, "application/json").validate_json(path.read_bytes())
-    objects = read if isinstance(read, list) else [read]
-    assert path.parent.name == "openapi_document" or not any(each.model_extra for each in objects)
+    model = getattr(replies, reply_schema(path.parent.name, "application/json"))
+    answer = json.loads(path.read_bytes())
+    for each in answer if isinstance(answer, list) else [answer]:
+        read = model.model_validate_json(json.dumps(each))
+        assert path.parent.name == "openapi_document" or not read.model_extra
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*.stream.txt")), ids=lambda path: path.name)
 def test_a_stream_example_is_made_of_published_events(path: Path) -> None:
-    model = reply_model(path.parent.name, "text/event-stream")
+    model = getattr(replies, reply_schema(path.parent.name, "text/event-stream"))
     frames = path.read_text("utf-8").split("\n\n")
     assert frames[-2:] == ["data: [DONE]", ""]
     for frame in frames[:-2]:
-        assert not model.validate_json(frame.removeprefix("data: ")).model_extra
+        assert not model.model_validate_json(frame.removeprefix("data: ")).model_extra
 
 
 def test_the_document_is_bound_by_connexion_and_read_by_openapi_core() -> None:

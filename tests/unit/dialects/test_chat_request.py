@@ -163,7 +163,12 @@ def named(header: str | None, **fields: Any) -> Tag:
 
 def test_a_conversation_is_tagged_with_label_and_handle() -> None:
     assert ask(session_id="chat-7", handle="desk").tag == Tag("chat-7", "desk")
-    assert ask(session_id="").tag == ask().tag == Tag()
+    assert ask().tag == Tag()
+
+
+@pytest.mark.parametrize("session_id", ["", "x" * 257, 7, {"id": "chat-7"}, None])
+def test_what_is_no_label_labels_nothing(session_id: Any) -> None:
+    assert ask(session_id=session_id).tag == Tag()
 
 
 def test_the_handle_may_come_as_a_header() -> None:

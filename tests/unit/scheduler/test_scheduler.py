@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 import pytest
@@ -57,6 +58,7 @@ class Bench:
             pace or Pace(read_tokens=16, read_tokens_beside_speech=4),
             self.cache,
             Drafter(draft_tokens_max),
+            clock=count().__next__,  # every look at the clock takes one second, and so does every batch
         )
         self.events: dict[int, list[Event]] = {}
         self.faults: dict[int, Exception] = {}
@@ -466,8 +468,9 @@ def test_a_hole_between_running_sequences_is_closed_after_some_steps() -> None:
 
 def test_drafts_that_come_true_save_steps_and_change_no_token() -> None:
     def steps(draft_tokens_max: int) -> tuple[int, str, Request]:
-        bench = Bench(ScriptedDecoder(picker=echo), draft_tokens_max=draft_tokens_max)
-        request = bench.submit([1, 2, 3, 4, 5, 6, 7] * 2, 60)
+        repeats = ScriptedDecoder(picker=lambda held, seed: held[-7] if len(held) % 40 else 9)
+        bench = Bench(repeats, draft_tokens_max=draft_tokens_max)
+        request = bench.submit([1, 2, 3, 4, 5, 6, 7] * 2, 160)
         bench.settle()
         return bench.scheduler.counters.decode_calls, bench.said(request), request
 

@@ -193,7 +193,13 @@ def test_the_prefix_cache_is_told_in_our_names_and_in_vllms() -> None:
     metrics = Metrics()
     metrics.follow("m", report, cache=lambda: KEPT)
 
-    own = {"hits_total": 3, "misses_total": 1, "hit_tokens_total": 60, "queried_tokens_total": 80, "bytes": 700}
+    own: dict[str, float] = {
+        "hits_total": 3,
+        "misses_total": 1,
+        "hit_tokens_total": 60,
+        "queried_tokens_total": 80,
+        "bytes": 700,
+    }
     own |= {"evictions_total": 1, "budget_bytes": 1000, "entries": 2, "held_entries": 1, "store_seconds_total": 0.5}
     for name, number in own.items():
         assert value(metrics, f'troth:prefix_cache_{name}{{model="m"}}') == number, name
