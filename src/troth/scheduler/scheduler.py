@@ -102,6 +102,7 @@ class Scheduler:
         """Steps until `stop`. An error inside a step ends the requests that it worked for, never the loop."""
         while not self._is_stopping:
             self.step()
+        self._take_orders()  # what came in meanwhile is answered too
         fault = EngineFault("The server is shutting down.", code="stopping")
         self._abandon([*self._line, *self.slots.requests()], fault)
         self._outbox.flush()
