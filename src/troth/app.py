@@ -40,7 +40,7 @@ from troth.domain import Call, ServedModel
 from troth.edge.assembly import create_asgi
 from troth.edge.settings import EdgeSettings
 from troth.engines import registry
-from troth.errors import EngineFault
+from troth.errors import EngineFault, Unavailable
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
 from troth.prompt.render import Prompts, PromptSettings
@@ -235,9 +235,10 @@ class Server:
             try:
                 yield
             finally:
-                await asyncio.wait(tasks)  # a model is loaded by a call that cannot be cut short
                 for lane in self.lanes.values():
                     await lane.stop()
+                if tasks:
+                    await asyncio.wait(tasks)
                 self.prompts.close()
 
     async def _load(self, name: str, give_up: Callable[[], object]) -> None:
@@ -255,6 +256,8 @@ class Server:
             logger.error("event=load_failed model=%s", name)
             give_up()
             return
+        except Unavailable:
+            return  # the server stops before the model was there
         report = self.lanes[name].report()
         logger.info(
             "event=ready model=%s load_seconds=%.2f slots=%d context_tokens=%d",

@@ -18,7 +18,7 @@ from troth.domain import Job, Sampling, Ticket, TokenIds, TokenLogprob
 
 State = npt.NDArray[np.uint8]  # the saved memory of one sequence
 EngineStatus = Literal["loading", "ready", "failed", "stopped"]
-LoadProgress = Callable[[float], None]  # 0.0 … 1.0; called on the engine's thread
+LoadProgress = Callable[[float], bool | None]  # 0.0 … 1.0, on the engine's thread; False: give up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits, PrefixCache
 from troth.scheduler.request import Choice, Delivery, Request
-from troth.scheduler.scheduler import Scheduler
+from troth.scheduler.scheduler import Scheduler, stopping_fault
 from troth.scheduler.ticket import LaneTicket
 
 logger = logging.getLogger(__name__)
@@ -73,6 +73,7 @@ class Lane:
         self._decoder: Decoder | None = None
         self._scheduler: Scheduler | None = None
         self._thread: threading.Thread | None = None
+        self._is_stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tickets: dict[int, LaneTicket] = {}  # by id of the request
         self._queued: dict[int, LaneTicket] = {}  # the same, in order of arrival, until started
@@ -80,14 +81,18 @@ class Lane:
     # ---- life -----------------------------------------------------------------------------------
 
     async def start(self, progress: LoadProgress) -> None:
-        """The model is loaded and the lane takes requests. Raises EngineFault with words for the operator."""
+        """The model is loaded and the lane takes requests.
+
+        Raises EngineFault with words for the operator, Unavailable when `stop` came first.
+        """
         sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
         self._loop = loop = asyncio.get_running_loop()
         loaded: asyncio.Future[None] = loop.create_future()
 
-        def note(fraction: float) -> None:
+        def note(fraction: float) -> bool:
             self._load_progress = fraction
             progress(fraction)
+            return not self._is_stopping
 
         def settle(fault: Exception | None) -> None:
             if loaded.done():
@@ -101,8 +106,12 @@ class Lane:
             try:
                 decoder = self._engine.load(note)
             except Exception as error:  # the boundary of the thread: whatever failed is the operator's to read
-                fault = error if isinstance(error, Refusal) else EngineFault(f"{type(error).__name__}: {error}")
-                self._status, self._fault = "failed", str(fault)
+                fault: Refusal
+                if self._is_stopping:
+                    self._status, fault = "stopped", stopping_fault()
+                else:
+                    fault = error if isinstance(error, Refusal) else EngineFault(f"{type(error).__name__}: {error}")
+                    self._status, self._fault = "failed", str(fault)
                 loop.call_soon_threadsafe(settle, fault)
                 return
             self._decoder = decoder
@@ -112,6 +121,8 @@ class Lane:
             self._status = "ready"
             loop.call_soon_threadsafe(settle, None)
             try:
+                if self._is_stopping:
+                    self._scheduler.stop()  # asked while nobody could be told
                 self._scheduler.run()
             finally:
                 self._status = "stopped"
@@ -123,6 +134,7 @@ class Lane:
 
     async def stop(self) -> None:
         """Everything running has ended with a fault, and the engine's memory is given back."""
+        self._is_stopping = True  # a load under way gives up at its next report
         if self._scheduler is not None:
             self._scheduler.stop()
         if self._thread is not None and self._thread.is_alive():

@@ -33,7 +33,7 @@ from typing import Literal
 
 from troth.domain import Began, Piece
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
-from troth.errors import EngineFault
+from troth.errors import EngineFault, Unavailable
 from troth.scheduler.batch import Batch, Turn, compose
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
@@ -44,6 +44,8 @@ from troth.scheduler.request import Choice, Request, in_line
 from troth.scheduler.slots import Slots
 
 logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5  # after which another server may listen here
 
 Order = tuple[Literal["submit", "cancel"], Request] | Callable[[], None] | None
 
@@ -103,8 +105,7 @@ class Scheduler:
         while not self._is_stopping:
             self.step()
         self._take_orders()  # what came in meanwhile is answered too
-        fault = EngineFault("The server is shutting down.", code="stopping")
-        self._abandon([*self._line, *self.slots.requests()], fault)
+        self._abandon([*self._line, *self.slots.requests()], stopping_fault())
         self._outbox.flush()
 
     def step(self) -> None:
@@ -340,3 +341,8 @@ class Scheduler:
                 request.fault = fault
                 self.counters.requests_failed += 1
                 self._outbox.touch(request)
+
+
+def stopping_fault() -> Unavailable:
+    """What ends requests when the server ends."""
+    return Unavailable("The server is shutting down.", retry_seconds=RETRY_SECONDS, code="stopping")

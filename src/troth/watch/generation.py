@@ -64,6 +64,7 @@ class WatchedTicket:
         self._arrived = clock()
         self._last: dict[int, float] = {}  # choice → when it last spoke
         self._finishes: list[str] = []
+        self._begun = False
         self._over = False
 
     async def wait_started(self, seconds: float) -> bool:
@@ -98,21 +99,28 @@ class WatchedTicket:
 
     def _note(self, event: Event) -> None:
         match event:
-            case Said() | Began():
+            case Began():
+                self._began(self._clock())
+            case Said():
                 self._spoke(event.choice)
             case Ended():
                 self._finishes.append(event.finish)
             case Finished():
                 self._finished(event)
 
+    def _began(self, now: float) -> None:
+        """The first token of any choice is the first of the request."""
+        if not self._begun:
+            self._begun = True
+            self._metrics.observe_started(self._model, self._ticket.queue_seconds)
+            self._metrics.observe_first_token(self._model, now - self._arrived)
+
     def _spoke(self, choice: int) -> None:
         now = self._clock()
+        self._began(now)
         before = self._last.get(choice)
         if before is not None:
             self._metrics.observe_gap(self._model, now - before)
-        elif not self._last:
-            self._metrics.observe_started(self._model, self._ticket.queue_seconds)
-            self._metrics.observe_first_token(self._model, now - self._arrived)
         self._last[choice] = now
 
     def _finished(self, event: Finished) -> None:

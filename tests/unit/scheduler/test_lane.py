@@ -13,6 +13,7 @@ import pytest
 from tests.support.decoder import ScriptedDecoder, ScriptedEngine, alone, fail_once
 from tests.unit.scheduler.test_scheduler import Letters, words
 from troth.domain import Finished, Job, Prompt, Said, Sampling
+from troth.engines.base import LoadProgress
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Unavailable
 from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.ticket import LaneTicket
@@ -192,11 +193,59 @@ def test_stopping_ends_running_requests_and_closes_the_decoder() -> None:
             await gate.wait_reached()
             stopping = asyncio.create_task(lane.stop())
             gate.opened.set()
-            with pytest.raises(EngineFault, match="shutting down"):
+            with pytest.raises(Unavailable, match="shutting down"):
                 await text_of(ticket)
             await stopping
 
             assert decoder.is_closed
             assert lane.report().status == "stopped"
 
+    asyncio.run(run())
+
+
+def test_a_stop_during_the_load_ends_the_load_and_the_thread() -> None:
+    class Slow(ScriptedEngine):
+        def load(self, progress: LoadProgress) -> ScriptedDecoder:
+            reached.set()
+            while progress(0.5) is not False:
+                pass_time.wait(0.001)
+            raise EngineFault("cut short")
+
+    async def run() -> None:
+        lane = Lane("scripted", Slow(ScriptedDecoder()), LaneSettings())
+        starting = asyncio.create_task(lane.start(lambda fraction: None))
+        assert await asyncio.to_thread(reached.wait, 5)
+
+        await lane.stop()
+
+        with pytest.raises(Unavailable, match="shutting down"):
+            await starting
+        assert lane.report().status == "stopped"
+
+    reached, pass_time = threading.Event(), threading.Event()
+    asyncio.run(run())
+
+
+def test_a_stop_just_before_the_engine_is_ready_is_not_lost() -> None:
+    class Deaf(ScriptedEngine):
+        def load(self, progress: LoadProgress) -> ScriptedDecoder:
+            reached.set()
+            assert go_on.wait(5)
+            return self.decoder
+
+    async def run() -> None:
+        decoder = ScriptedDecoder()
+        lane = Lane("scripted", Deaf(decoder), LaneSettings())
+        starting = asyncio.create_task(lane.start(lambda fraction: None))
+        assert await asyncio.to_thread(reached.wait, 5)
+        stopping = asyncio.create_task(lane.stop())
+        await asyncio.sleep(0)
+
+        go_on.set()
+        await stopping
+
+        await starting
+        assert decoder.is_closed
+
+    reached, go_on = threading.Event(), threading.Event()
     asyncio.run(run())

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from troth.domain import Ended, Event, Finished, Interpreter, Job, Piece, Prompt, Said, Sampling, Timings, Usage
+from troth.domain import Began, Ended, Event, Finished, Interpreter, Job, Piece, Prompt, Said, Sampling, Timings, Usage
 from troth.engines.base import Generates
 from troth.errors import EngineFault, QueueTimeout, Refusal
 from troth.watch.generation import WatchedEngine
@@ -100,6 +100,14 @@ def heard(ticket: ScriptedTicket, metrics: Metrics, events: int = 99) -> list[Ev
 def broken(metrics: Metrics, reason: str) -> bool:
     series = f'vllm:request_success_total{{engine="0",finished_reason="{reason}",model_name="m"}} 1.0'
     return series in metrics.render().decode()
+
+
+def test_the_text_of_the_first_token_is_no_gap_after_it() -> None:
+    metrics = Metrics()
+    heard(ScriptedTicket((Began(0), *WHOLE)), metrics)
+    scrape = metrics.render().decode()
+    assert f"vllm:time_to_first_token_seconds_count{LABELS} 1.0" in scrape
+    assert f"vllm:inter_token_latency_seconds_count{LABELS} 1.0" in scrape
 
 
 def test_a_request_is_timed_and_charged_when_it_finishes() -> None:

@@ -76,8 +76,7 @@ class LlamaDecoder:
         )
 
         def report(fraction: float, _: Any) -> bool:
-            progress(fraction)
-            return True
+            return progress(fraction) is not False
 
         params.progress_callback = api.llama_progress_callback(report)
         model = api.llama_model_load_from_file(str(path).encode(), params)
