@@ -50,7 +50,8 @@ def run(llama_server: Path, *, rounds: int) -> None:
         "engine",
         "Engine: tokens per second, beside llama-server",
         f"SmolLM2-135M-Instruct Q4_1, {THREADS} threads, {SLOTS} slots of {CONTEXT_TOKENS} tokens, {rounds} "
-        f"interleaved rounds, medians; in brackets the median of the rounds' ratios. Decode: {DECODE_TOKENS} tokens per stream, "
+        "interleaved rounds, medians; in brackets the median of the rounds' ratios. "
+        f"Decode: {DECODE_TOKENS} tokens per stream, "
         "temperature 0, all streams together, by wall clock; one stream by `timings`. Prefill: `timings`. Speculation "
         "is off on both sides.",
         table(["measure", *names], [series.row(names) for series, _ in measures]),

@@ -24,7 +24,6 @@ OPTIONS = (
     "--field-constraints",
     "--strict-nullable",
     "--enum-field-as-literal=all",
-    "--use-one-literal-as-default",
     "--collapse-root-models",
     "--naming-strategy=parent-prefixed",
     "--use-schema-description",

@@ -126,7 +126,7 @@ class MessageFields(ContractModel):
 class ToolMessage(MessageFields):
     """The result of a call; not done yet."""
 
-    role: Annotated[Literal["tool"], Guarded()] = "tool"
+    role: Annotated[Literal["tool"], Guarded()]
     "Results of tools are not read yet."
     content: Any | None = None
     "What the tool returned."
@@ -137,7 +137,7 @@ class ToolMessage(MessageFields):
 class FunctionMessage(MessageFields):
     """The older form of a tool's result; not done yet."""
 
-    role: Annotated[Literal["function"], Guarded()] = "function"
+    role: Annotated[Literal["function"], Guarded()]
     "Results of functions are not read yet."
     content: Any | None = None
     "What the function returned."
@@ -146,7 +146,7 @@ class FunctionMessage(MessageFields):
 class TextPart(ContractModel):
     """Text."""
 
-    type: Literal["text"] = "text"
+    type: Literal["text"]
     "The form of this part."
     text: str
     "The text."
@@ -157,7 +157,7 @@ class TextPart(ContractModel):
 class RefusalPart(ContractModel):
     """OpenAI's text in place of an answer; not done."""
 
-    type: Literal["refusal"] = "refusal"
+    type: Literal["refusal"]
     "The form of this part."
     refusal: Annotated[str, Guarded()]
     "The refusal's text."
@@ -166,7 +166,7 @@ class RefusalPart(ContractModel):
 class ImageUrlPart(ContractModel):
     """A picture, as OpenAI's chat sends it; not done yet."""
 
-    type: Literal["image_url"] = "image_url"
+    type: Literal["image_url"]
     "The form of this part."
     image_url: Annotated[dict[str, Any] | str, Guarded()]
     "Where the picture is."
@@ -175,7 +175,7 @@ class ImageUrlPart(ContractModel):
 class InputImagePart(ContractModel):
     """A picture, as OpenAI's Responses send it; not done yet."""
 
-    type: Literal["input_image"] = "input_image"
+    type: Literal["input_image"]
     "The form of this part."
     image_url: Annotated[dict[str, Any] | str, Guarded()]
     "Where the picture is."
@@ -184,7 +184,7 @@ class InputImagePart(ContractModel):
 class InputAudioPart(ContractModel):
     """Sound, as OpenAI's chat sends it; not done yet."""
 
-    type: Literal["input_audio"] = "input_audio"
+    type: Literal["input_audio"]
     "The form of this part."
     input_audio: Annotated[dict[str, Any] | str, Guarded()]
     "The sound and its format."
@@ -193,7 +193,7 @@ class InputAudioPart(ContractModel):
 class AudioUrlPart(ContractModel):
     """Sound, as vLLM reads it; not done yet."""
 
-    type: Literal["audio_url"] = "audio_url"
+    type: Literal["audio_url"]
     "The form of this part."
     audio_url: Annotated[dict[str, Any] | str, Guarded()]
     "Where the sound is."
@@ -202,7 +202,7 @@ class AudioUrlPart(ContractModel):
 class VideoUrlPart(ContractModel):
     """Film, as vLLM reads it; not done yet."""
 
-    type: Literal["video_url"] = "video_url"
+    type: Literal["video_url"]
     "The form of this part."
     video_url: Annotated[dict[str, Any] | str, Guarded()]
     "Where the film is."
@@ -211,7 +211,7 @@ class VideoUrlPart(ContractModel):
 class InputVideoPart(ContractModel):
     """Film, as llama-server reads it; not done yet."""
 
-    type: Literal["input_video"] = "input_video"
+    type: Literal["input_video"]
     "The form of this part."
     input_video: Annotated[dict[str, Any] | str, Guarded()]
     "The film."
@@ -220,7 +220,7 @@ class InputVideoPart(ContractModel):
 class FilePart(ContractModel):
     """A file, as OpenAI's chat sends it; not done yet."""
 
-    type: Literal["file"] = "file"
+    type: Literal["file"]
     "The form of this part."
     file: Annotated[dict[str, Any] | str, Guarded()]
     "The file."
@@ -599,7 +599,7 @@ class SamplingFields(ContractModel):
 class UserMessage(MessageFields):
     """What the user says."""
 
-    role: Literal["user"] = "user"
+    role: Literal["user"]
     "Who speaks."
     content: (
         str
@@ -623,7 +623,7 @@ class UserMessage(MessageFields):
 class AssistantMessage(MessageFields):
     """What the model said."""
 
-    role: Literal["assistant"] = "assistant"
+    role: Literal["assistant"]
     "Who speaks."
     content: str | list[Annotated[TextPart | RefusalPart, Field(discriminator="type")]] | None = None
     "What was said, as text or as parts of text; absent is empty."

@@ -103,7 +103,7 @@ class CacheReset(ContractModel):
 class ChatAnswer(ContractModel):
     """What the model said."""
 
-    role: Literal["assistant"] = "assistant"
+    role: Literal["assistant"]
     "Who speaks."
     content: Annotated[str | None, Field(...)]
     "The text."
@@ -331,7 +331,7 @@ class LlamaModel(ContractModel):
     "Always empty."
     digest: str | None = None
     "Always empty."
-    type: Literal["model"] = "model"
+    type: Literal["model"]
     "The kind of this object."
     description: str | None = None
     "Always empty."
@@ -861,9 +861,9 @@ class Model(ContractModel):
 
     id: str
     "The name to send as `model`."
-    object: Literal["model"] = "model"
+    object: Literal["model"]
     "The kind of this object for OpenAI clients."
-    type: Literal["model"] = "model"
+    type: Literal["model"]
     "The kind of this object for Anthropic clients."
     created: Annotated[int, Field(ge=0)]
     "Unix time in seconds."
@@ -931,7 +931,7 @@ class SessionList(ContractModel):
 class HandleList(ContractModel):
     """The names under which states are kept."""
 
-    object: Literal["list"] = "list"
+    object: Literal["list"]
     "Always list."
     data: list[Handle]
     "The names."
@@ -986,7 +986,7 @@ class ChatChunkChoice(ContractModel):
 class ModelList(ContractModel):
     """The models, in OpenAI's, Anthropic's and llama-server's shapes at once."""
 
-    object: Literal["list"] = "list"
+    object: Literal["list"]
     "The kind of this object."
     data: list[Model]
     "The models."
@@ -1017,7 +1017,7 @@ class ChatCompletionChunk(ContractModel):
 
     id: str
     "The same in all chunks of an answer."
-    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    object: Literal["chat.completion.chunk"]
     "The kind of this object."
     created: Annotated[int, Field(ge=0)]
     "The same in all chunks of an answer."
@@ -1040,7 +1040,7 @@ class ChatCompletion(ContractModel):
 
     id: str
     "Unique for each answer; begins with chatcmpl-."
-    object: Literal["chat.completion"] = "chat.completion"
+    object: Literal["chat.completion"]
     "The kind of this object."
     created: Annotated[int, Field(ge=0)]
     "Unix time in seconds."
