@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench import determinism, edge, engine, sharing, start
+from bench import determinism, edge, engine, sharing, soak, start
 from tests.conftest import fetch_embedded_model
 
 
@@ -14,17 +14,22 @@ def main() -> int:
     """The benchmarks asked for have run; their results are files."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", choices=["determinism", "edge", "engine", "sharing", "start", []], help="default: all"
+        "names",
+        nargs="*",
+        choices=["determinism", "edge", "engine", "sharing", "soak", "start", []],
+        help="default: all",
     )
     parser.add_argument("--llama-server", type=Path, help="the peer's binary; see bench/README.md")
     parser.add_argument("--model", type=Path, action="append", help="GGUF files for determinism; default: embedded")
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; medians are reported")
     arguments = parser.parse_args()
-    names = arguments.names or ["edge", "start", "engine", "sharing"]
+    names = arguments.names or ["edge", "start", "soak", "engine", "sharing"]
     if "edge" in names:
         edge.run(rounds=arguments.rounds)
     if "start" in names:
         start.run(rounds=arguments.rounds)
+    if "soak" in names:
+        soak.run()
     if "determinism" in names:
         determinism.run(arguments.model or [fetch_embedded_model()])
     for name, run in (("engine", engine.run), ("sharing", sharing.run)):

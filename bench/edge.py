@@ -50,7 +50,7 @@ def run(*, rounds: int) -> None:
         "Edge: a refused chat request, and /health beside a busy engine",
         f"`POST {PATH}`, refused with 400 because the last message carries a guarded field: parsed, validated and "
         f"walked to its end, and no model runs. {CONNECTIONS} connections from {generator()}, one worker, uvloop and "
-        f"httptools, {rounds * TURNS} turns of {SECONDS:.0f} s, interleaved; the best of each, because what else runs on "
+        f"httptools, {rounds * TURNS} turns of {SECONDS:.0f} s, interleaved; the best of each: what else runs on "
         "the machine only adds. Troth writes its log line for every request; the peers write none, and know without "
         "looking which field is at fault. `per core` is requests per second of processor time, `CPU µs` processor "
         "time per request, beside it the median.",

@@ -45,7 +45,10 @@ def test_json_without_a_content_type_is_read(client: httpx.Client) -> None:
     assert client.send(request).status_code == 200
 
 
-@pytest.mark.parametrize("content_type", ["application/xml", "application/octet-stream", "image/png", "multipart/form-data; boundary=x", "nonsense"])
+@pytest.mark.parametrize(
+    "content_type",
+    ["application/xml", "application/octet-stream", "image/png", "multipart/form-data; boundary=x", "nonsense"],
+)
 def test_another_form_of_body_is_refused(content_type: str, client: httpx.Client) -> None:
     response = post(client, HELLO, {"Content-Type": content_type})
     assert (response.status_code, response.json()["error"]["code"]) == (415, "unsupported_media_type")
@@ -141,7 +144,9 @@ def test_empty_content_is_content(client: httpx.Client) -> None:
     assert post(client, saying("")).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["__class__", "__proto__", "model_config", "model_fields_set", "a" * 5000, "\\u0000", ""])
+@pytest.mark.parametrize(
+    "name", ["__class__", "__proto__", "model_config", "model_fields_set", "a" * 5000, "\\u0000", ""]
+)
 def test_any_name_is_an_unknown_field(name: str, client: httpx.Client) -> None:
     body = saying("x").replace(b'"max_tokens"', f'"{name}": {{}}, "max_tokens"'.encode())
     assert post(client, body).status_code == 200

@@ -68,7 +68,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str | None, str]] = {
         "messages.0.content.0.text",
         "required",
     ),
-    "a part of another kind": (message(content=[{"type": SECRET}]), "invalid_value", "messages.0.content.0.type", "text"),
+    "a part of another kind": (
+        message(content=[{"type": SECRET}]),
+        "invalid_value",
+        "messages.0.content.0.type",
+        "text",
+    ),
     "a text for a number": (ANSWER | {"max_tokens": SECRET}, "invalid_value", "max_tokens", "integer"),
     "a digit in a text": (ANSWER | {"max_tokens": "5"}, "invalid_value", "max_tokens", "integer"),
     "true for a number": (ANSWER | {"max_tokens": True}, "invalid_value", "max_tokens", "integer"),

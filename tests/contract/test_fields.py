@@ -56,7 +56,8 @@ def refusal(response: httpx.Response, param: str, code: str) -> str:
 
 def test_the_generated_table_is_what_the_document_says() -> None:
     said = {
-        path: (field.contract_class, field.neutral, field.schema["x-contract"].get("of")) for path, field in FIELD.items()
+        path: (field.contract_class, field.neutral, field.schema["x-contract"].get("of"))
+        for path, field in FIELD.items()
     }
     assert said == {path: (rule.contract_class, rule.neutral, rule.of) for path, rule in FIELDS[CHAT].items()}
 
@@ -109,8 +110,8 @@ def test_all_inert_fields_together_change_no_byte(value: Any, client: httpx.Clie
 @pytest.mark.parametrize("prefix", PREFIXES[CHAT])
 def test_a_family_of_inert_fields_changes_no_byte(prefix: str, client: httpx.Client) -> None:
     assert PREFIXES[CHAT][prefix] == "inert"
-    body = {"messages": [QUESTION], **SEEDED}
-    answers = {content(client.post(PATH, json=body | more)) for more in ({}, {f"{prefix}x": 1}, {f"{prefix}y": {}})}
+    family: list[Body] = [{}, {f"{prefix}x": 1}, {f"{prefix}y": {}}]
+    answers = {content(client.post(PATH, json={"messages": [QUESTION], **SEEDED, **more})) for more in family}
     assert len(answers) == 1
 
 
@@ -139,9 +140,7 @@ def test_every_field_with_aliases_has_values() -> None:
 def test_an_alias_does_what_its_field_does(path: str, client: httpx.Client) -> None:
     field, one, other, look = aliased(path)
     base: Body = {"messages": SINGING, "temperature": 0, "max_tokens": None if field == "max_tokens" else 8}
-    seen = [
-        [look(client.post(PATH, json=base | {name: value})) for value in (one, other)] for name in (field, path)
-    ]
+    seen = [[look(client.post(PATH, json=base | {name: value})) for value in (one, other)] for name in (field, path)]
     assert seen[0] == seen[1]
     assert seen[0][0] != seen[0][1]
 
@@ -184,7 +183,9 @@ def test_only_the_budget_is_clamped() -> None:
     assert of_class("clamped") == ["max_tokens"]
 
 
-@pytest.mark.parametrize("name", ["max_tokens", *(path for path in of_class("alias") if aliased(path)[0] == "max_tokens")])
+@pytest.mark.parametrize(
+    "name", ["max_tokens", *(path for path in of_class("alias") if aliased(path)[0] == "max_tokens")]
+)
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_budget_above_the_cap_is_cut_and_reported(
     name: str, streamed: bool, serve_with: ServeWith, connect: Connect

@@ -25,8 +25,8 @@ Pick = Callable[[Shown], httpx.Client]
 def pick(serve_with: ServeWith, connect: Connect, template: Path) -> Pick:
     """`pick(shown)`: a client of the server that a demonstration needs."""
     names = {**servers.quick(context_tokens=256, slots=1), "chat_template": str(template)}
-    settings = {"usual": config, "two_models": servers.two_models, "names": lambda: config([names])}
-    return lambda shown: connect(serve_with(settings[shown.on]()))
+    settings = {"usual": config(), "two_models": servers.two_models(), "names": config([names])}
+    return lambda shown: connect(serve_with(settings[shown.on]))
 
 
 @pytest.fixture(scope="session")

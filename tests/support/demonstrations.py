@@ -129,12 +129,12 @@ def text(words: str) -> Body:
     return {"type": "text", "text": words}
 
 
-NO_CUT = {"temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0}
-GREEDY = {"temperature": 0}
+NO_CUT: Body = {"temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0}
+GREEDY: Body = {"temperature": 0}
 SINGING = [*user(SONG), {"role": "assistant", "content": SONG * 4}, *user(SONG)]
-REPEATING = GREEDY | {"messages": SINGING}
-DRY = REPEATING | {"dry_multiplier": 3, "dry_allowed_length": 1, "dry_penalty_last_n": 64}
-MIROSTAT = {"temperature": 1, "mirostat": 2}
+REPEATING: Body = GREEDY | {"messages": SINGING}
+DRY: Body = REPEATING | {"dry_multiplier": 3, "dry_allowed_length": 1, "dry_penalty_last_n": 64}
+MIROSTAT: Body = {"temperature": 1, "mirostat": 2}
 
 HONOURED: Mapping[str, Shown] = {
     # how the next token is drawn
