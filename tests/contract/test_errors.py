@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,7 +12,7 @@ import pytest
 
 from tests.contract import servers
 from tests.contract.conftest import Connect, ServeWith
-from tests.support.live import busy, wait_idle, wait_queued
+from tests.support.live import LiveServer, busy, config, wait_idle, wait_queued
 from troth._generated.operations import OPERATIONS
 
 PATH = "/v1/chat/completions"
@@ -27,6 +28,7 @@ TYPES = {
     413: "invalid_request_error",
     415: "invalid_request_error",
     429: "rate_limit_error",
+    501: "not_supported_error",
     503: "unavailable_error",
 }
 
@@ -277,6 +279,48 @@ def test_waiting_too_long_is_refused_with_when_to_come_back(serve_with: ServeWit
         response = client.post(PATH, json=ANSWER)
     assert_refused(response, 503, "queue_timeout")
     assert 1 <= int(response.headers["retry-after"]) <= 86400
+
+
+def test_a_model_that_loads_is_worth_waiting_for(tmp_path: Path, embedded_model: Path, connect: Connect) -> None:
+    server = LiveServer(config(), tmp_path)
+    try:
+        client = connect(server)
+        for body in (ANSWER, ANSWER | {"stream": True}):
+            response = client.post(PATH, json=body)
+            assert_refused(response, 503, "model_loading")
+            assert 1 <= int(response.headers["retry-after"]) <= 86400
+        for path in ("/health", "/v1/health", "/ping"):
+            answer = client.get(path)
+            assert (answer.status_code, answer.json()["status"]) == (503, "loading")
+        assert client.get("/v1/models").json()["data"][0]["max_model_len"] is None
+    finally:
+        code = server.stop()
+    assert code == 0
+
+
+# ---- 501 -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def speechless(serve_with: ServeWith, tmp_path_factory: pytest.TempPathFactory, embedded_model: Path) -> LiveServer:
+    """A server whose model has no chat template."""
+    file = tmp_path_factory.mktemp("model") / "bare.gguf"
+    key = b"tokenizer.chat_template"
+    file.write_bytes(embedded_model.read_bytes().replace(key, key[::-1], 1))
+    return serve_with(config([{**servers.quick(context_tokens=128, slots=1), "source": str(file)}]))
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_model_without_a_chat_template_cannot_chat(streamed: bool, speechless: LiveServer, connect: Connect) -> None:
+    client = connect(speechless)
+    response = client.post(PATH, json=ANSWER | {"stream": streamed})
+    assert_refused(response, 501, "not_supported", words="template")
+    assert response.headers["x-should-retry"] == "false"
+    assert client.get("/props").json()["chat_template"] == ""
+    assert client.get("/v1/models").json()["data"][0]["capabilities"]["chat"] is False
+
+
+# ---- 500 -----------------------------------------------------------------------------------------
 
 
 def test_the_server_answers_after_all_of_this(serve_with: ServeWith, connect: Connect) -> None:

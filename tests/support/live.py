@@ -51,7 +51,7 @@ def wait_until(look: Callable[[], Found], what: str, seconds: float = START_SECO
 def busy(client: httpx.Client) -> Iterator[None]:
     """One slot of the server is taken while the block runs, by a long answer that nobody waits for."""
     story = {"messages": [{"role": "user", "content": "Tell me a story."}], "max_tokens": 800, "ignore_eos": True}
-    body = {**story, "stream": True}
+    body = {**story, "stream": True, "priority": -1000}  # nothing is urgent enough to take its slot away
     with client.stream("POST", "/v1/chat/completions", json=body, extensions={"judge": "later"}) as response:
         lines = response.iter_lines()  # held on to: losing it would close the stream
         next(lines)

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: f5e1916858c50724f29d3d25540133eaa698ff88b723ebc575777f6aeb7e1990; datamodel-code-generator 0.89.0
+sha256 of openapi/: 0fe4c9359228be64451b4523ca5d9da1ff80b954b7341f77c29722c259f58c3f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -40,6 +40,7 @@ class Rule:
     required: bool
     default: Any
     switched_off: bool = False  # guarded by the operator, not by the document
+    advice: str = ""  # of a guarded field: what is accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Rules:
     """The rules of one class, computed once."""
 
     fields: Mapping[str, Rule]
+    silent: frozenset[str]  # fields for which there is nothing to do, unless they were sent as null
     inert_prefixes: tuple[str, ...]
     wires: tuple[str, ...]
 
@@ -91,6 +93,9 @@ class Contract:
         }
         rules = Rules(
             fields=by_name,
+            silent=frozenset(
+                name for name, rule in by_name.items() if rule.kind in ("honoured", "inert") and not rule.nested
+            ),
             inert_prefixes=tuple(self.prefixes.get(model.__name__, {})),
             wires=tuple(rule.wire for rule in by_name.values()),
         )
@@ -120,7 +125,8 @@ class Contract:
             kind, neutral = "guarded", neutral or Neutral()
         nested = kind == "honoured" and any(self._acts(below) for below in _models_in(info.annotation))
         default = info.get_default(call_default_factory=False)
-        return Rule(name, wire, kind, neutral, of, nested, info.is_required(), default, switched_off)
+        advice = (neutral or Neutral()).words
+        return Rule(name, wire, kind, neutral, of, nested, info.is_required(), default, switched_off, advice)
 
     def _acts(self, model: type[BaseModel]) -> bool:
         """True when visiting an object of this class, or one below it, can change or refuse anything."""
@@ -159,11 +165,15 @@ class Contract:
         # By type first: a class check of a model goes through pydantic's metaclass and costs ten times as much.
         rules = self._below.get(type(value))
         if rules is not None:
-            self._visit(value, rules, path + ".")
+            if not _is_silent(value, rules):
+                self._visit(value, rules, path + ".")
         elif isinstance(value, list | tuple):
             for index, item in enumerate(value):
-                if type(item) is not str:
-                    self._descend(item, f"{path}.{index}")
+                kind = type(item)
+                rules = self._below.get(kind)
+                if kind is str or (rules is not None and _is_silent(item, rules)):
+                    continue
+                self._descend(item, f"{path}.{index}")
         elif isinstance(value, dict):
             for key, item in value.items():
                 self._descend(item, f"{path}.{key}")
@@ -227,6 +237,21 @@ def check_guard(guard: Iterable[str], models: Iterable[type[BaseModel]]) -> None
         )
 
 
+def _is_silent(model: BaseModel, rules: Rules) -> bool:
+    """True when a visit would change and refuse nothing: the case of nearly every message of a conversation."""
+    if model.__pydantic_extra__:
+        return False
+    silent, values = rules.silent, model.__dict__
+    for name in model.__pydantic_fields_set__:
+        value = values[name]
+        if name in silent:
+            if value is None:
+                return False
+        elif type(value) is not str or not rules.fields[name].nested:  # a text has no objects below it
+            return False
+    return True
+
+
 def _python_name(model: type[BaseModel], wire: str) -> str:
     for name, info in model.model_fields.items():
         if (info.alias or name) == wire:
@@ -239,7 +264,7 @@ def _check_guarded(rule: Rule, value: Any, path: str) -> None:
     plain = value.model_dump(mode="json", exclude_unset=True) if isinstance(value, BaseModel) else value
     if not neutral.accepts(plain):
         why = "switched off on this server" if rule.switched_off else "not supported here"
-        raise Unsupported(f"{path} is {why}: {neutral.words}.", param=path)
+        raise Unsupported(f"{path} is {why}: {rule.advice}.", param=path)
 
 
 def _forget(model: BaseModel, rule: Rule) -> None:

@@ -24,6 +24,8 @@ class Parameters:
         self._path: list[str] = []
         self._headers: dict[bytes, str] = {}
         self._lists: set[str] = set()
+        is_any_required = any(field.is_required() for field in model.model_fields.values())
+        self._nothing = None if is_any_required else model()  # shared: enforcing changes nothing in it
         for parameter in declared:
             name, where = parameter["name"], parameter["in"]
             if where == "path":
@@ -42,6 +44,8 @@ class Parameters:
             for raw_name, value in scope["headers"]:
                 if raw_name in self._headers:
                     sent[self._headers[raw_name]] = value.decode("latin-1")
+        if not sent and self._nothing is not None:
+            return self._nothing
         try:
             return self._model.model_validate(sent, strict=False)
         except ValidationError as error:
