@@ -186,7 +186,7 @@ class LimitsSettings(Section):
     choices_max: int = Field(8, ge=1, json_schema_extra=unit("choices"), description="Largest n of a request.")
     stop_strings_max: int = Field(64, ge=0, json_schema_extra=unit("strings"), description="Most stop strings.")
     stop_bytes_max: int = Field(
-        4096, ge=1, json_schema_extra=unit("bytes"), description="Longest stop string, in UTF-8."
+        4096, ge=1, json_schema_extra=unit("bytes"), description="All stop strings of a request together, in UTF-8."
     )
     logit_bias_max: int = Field(1024, ge=0, json_schema_extra=unit("entries"), description="Most logit_bias entries.")
     template_output_bytes_max: int = Field(

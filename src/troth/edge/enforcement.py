@@ -126,6 +126,8 @@ class Contract:
         nested = kind == "honoured" and any(self._acts(below) for below in _models_in(info.annotation))
         default = info.get_default(call_default_factory=False)
         advice = (neutral or Neutral()).words
+        if info.is_required() and (neutral is None or neutral.keyword is None):
+            advice = "leave out the object that it belongs to"  # without this field there is no such object
         return Rule(name, wire, kind, neutral, of, nested, info.is_required(), default, switched_off, advice)
 
     def _acts(self, model: type[BaseModel]) -> bool:
