@@ -320,7 +320,7 @@ def test_a_model_without_a_chat_template_cannot_chat(streamed: bool, speechless:
     assert client.get("/v1/models").json()["data"][0]["capabilities"]["chat"] is False
 
 
-# ---- 500 -----------------------------------------------------------------------------------------
+# ---- and then ------------------------------------------------------------------------------------
 
 
 def test_the_server_answers_after_all_of_this(serve_with: ServeWith, connect: Connect) -> None:

@@ -220,3 +220,22 @@ def test_the_registry_creates_the_engine_that_a_configuration_names(tmp_path: Pa
 
     assert isinstance(engine, LlamaCpp)
     assert "temperature" in engine.honours
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        {"repeat_penalty": 1.8, "repeat_last_n": -1},
+        {"dry_multiplier": 5.0, "dry_allowed_length": 0, "dry_penalty_last_n": -1},
+    ],
+    ids=["penalties", "dry"],
+)
+def test_minus_one_looks_back_over_the_whole_context(
+    decoder: Decoder, prompt: TokenIds, penalty: Mapping[str, object]
+) -> None:
+    whole = {**penalty, **{name: decoder.context_tokens for name, value in penalty.items() if value == -1}}
+
+    all_of_it = generate(decoder, prompt, Sampling(temperature=0, **penalty), seed=5)  # type: ignore[arg-type]
+
+    assert all_of_it == generate(decoder, prompt, Sampling(temperature=0, **whole), seed=5)  # type: ignore[arg-type]
+    assert all_of_it != generate(decoder, prompt, Sampling(temperature=0), seed=5)

@@ -18,7 +18,7 @@ from troth.engines.llama_cpp.batch import Batch
 from troth.engines.llama_cpp.facts import describe_model, metadata
 from troth.engines.llama_cpp.library import library
 from troth.engines.llama_cpp.options import LlamaCppOptions
-from troth.engines.llama_cpp.sampling import Chain, Greedy, build_chain, is_greedy
+from troth.engines.llama_cpp.sampling import Chain, Greedy, build_chain, is_greedy, looking_back
 from troth.engines.llama_cpp.vocabulary import LlamaVocabulary
 from troth.errors import EngineFault
 
@@ -180,6 +180,7 @@ class LlamaDecoder:
         """A fresh sampler that has seen the prompt."""
         if is_greedy(sampling, bias):
             return Greedy()
+        sampling = looking_back(sampling, self.context_tokens)
         return build_chain(
             self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=self.vocabulary.size
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from troth.domain import Sampling, TokenIds
@@ -57,6 +58,18 @@ def is_greedy(sampling: Sampling, bias: Mapping[int, float]) -> bool:
     )
 
 
+def looking_back(sampling: Sampling, context_tokens: int) -> Sampling:
+    """The sampling with -1, "the whole context", as a number: this llama.cpp takes a negative one for 0."""
+    repeat, dry = sampling.repeat_last_n, sampling.dry_penalty_last_n
+    if repeat >= 0 and dry >= 0:
+        return sampling
+    return replace(
+        sampling,
+        repeat_last_n=repeat if repeat >= 0 else context_tokens,
+        dry_penalty_last_n=dry if dry >= 0 else context_tokens,
+    )
+
+
 def build_chain(
     library: Library,
     vocab: Any,
@@ -67,7 +80,10 @@ def build_chain(
     bias: Mapping[int, float],
     size: int,
 ) -> Chain:
-    """A chain that has seen the prompt. `vocab` is llama.cpp's handle, `size` its number of tokens."""
+    """A chain that has seen the prompt. `vocab` is llama.cpp's handle, `size` its number of tokens.
+
+    The sampling has been through `looking_back`.
+    """
     chain, api = Chain(library), library.api
     if bias:
         chain.add(api.llama_sampler_init_logit_bias(size, len(bias), _bias_array(api, bias)))
@@ -165,6 +181,6 @@ def _remembered(sampling: Sampling, prompt: TokenIds) -> list[int]:
         spans.append(sampling.dry_penalty_last_n)
     if not spans:
         return []
-    longest = len(prompt) if min(spans) < 0 else max(spans)
+    longest = max(spans)
     tokens: list[int] = prompt[-longest:].tolist() if longest else []
     return tokens
