@@ -282,6 +282,8 @@ def _lane(model: ModelSettings, path: Path, config: Config) -> Lane:
         queue_seconds_max=config.limits.queue_seconds_max,
         pace=Pace(options.batch_tokens, options.read_tokens_beside_speech),
         cache=CacheLimits(options.prefix_cache_bytes, options.prefix_cache_tokens_min),
+        disk_folder=Path(options.prefix_cache_folder).expanduser() if options.prefix_cache_folder else None,
+        disk_budget_bytes=options.prefix_cache_disk_bytes,
         draft_tokens_max=options.draft_tokens_max,
     )
     return Lane(model.id, registry.create(model.engine, path, options), settings)

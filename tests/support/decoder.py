@@ -81,6 +81,7 @@ class ScriptedDecoder:
     context_tokens: int = 256
     batch_tokens: int = 32
     can_cut: bool = True
+    state_key: str = "scripted"
     vocabulary: Vocabulary = field(default_factory=LetterVocabulary)
     before_decode: Callable[[ScriptedDecoder], None] = lambda decoder: None
     samplers: list[SeedSampler] = field(default_factory=list)

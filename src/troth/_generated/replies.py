@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 0fe4c9359228be64451b4523ca5d9da1ff80b954b7341f77c29722c259f58c3f; datamodel-code-generator 0.89.0
+sha256 of openapi/: e01cf936a97af75f5652257dc97740e2e435edd7fdee1e83e88d2e8ad1c5a5ef; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -44,32 +44,32 @@ class CachePool(ContractModel):
 
 
 class CacheDisk(ContractModel):
-    """Saved states on disk; there are none."""
+    """Saved states on disk, beside and beyond those in memory."""
 
     on: bool
-    "Always false."
+    "Whether states are kept on disk."
     records: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "States on disk now."
     lineages: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "Always 0; states are independent of each other."
     bytes: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "Bytes on disk now."
     budget_bytes: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "The most that disk may hold."
     hits: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "States read from disk."
     misses: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "States whose file was not what it had been."
     persisted: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "States given to the disk to write."
     branches: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "Always 0; states are independent of each other."
     evicted: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "States removed because the disk budget was spent."
     skipped: Annotated[int | None, Field(ge=0)] = None
     "Always 0."
     restore_ms_total: Annotated[float | None, Field(ge=0.0)] = None
-    "Always 0."
+    "Always 0; `restore_ms_total` above covers both."
     restored_bytes: Annotated[int | None, Field(ge=0)] = None
     "Always 0."
 
@@ -372,9 +372,9 @@ class SessionListMoved(ContractModel):
     dropped: Annotated[int | None, Field(ge=0)] = None
     "Always 0; running sequences are never given up."
     to_disk: Annotated[int | None, Field(ge=0)] = None
-    "Always 0; there is no disk tier."
+    "States given to the disk to write."
     fetched: Annotated[int | None, Field(ge=0)] = None
-    "Always 0; there is no disk tier."
+    "States read from disk."
 
 
 class SessionListSnapshotsMoved(ContractModel):
@@ -401,7 +401,7 @@ class SessionListTiers(ContractModel):
     host: bool
     "In ordinary memory."
     disk: bool
-    "Always false."
+    "Whether states are kept on disk."
 
 
 class SessionListOccupancy(ContractModel):
@@ -412,9 +412,9 @@ class SessionListOccupancy(ContractModel):
     host_cap_bytes: Annotated[int, Field(ge=0)]
     "Ordinary memory that may be used."
     disk_bytes: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "Bytes on disk now."
     disk_cap_bytes: Annotated[int | None, Field(ge=0)] = None
-    "Always 0."
+    "The most that disk may hold."
 
 
 class Session(ContractModel):
@@ -445,7 +445,7 @@ class Session(ContractModel):
     on_host: Annotated[int, Field(ge=0)]
     "Its pieces in ordinary memory; a state is one."
     on_disk: Annotated[int, Field(ge=0)]
-    "Its pieces on disk; 0."
+    "Its pieces on disk; 1 or 0."
     moving: Annotated[int | None, Field(ge=0)] = None
     "Its pieces under way; 0."
     snapshots: Annotated[int | None, Field(ge=0)] = None

@@ -20,8 +20,7 @@ from troth.errors import NotImplementedHere
 
 SNAPSHOT_PLACES = ("prompt_end", "answer_end", "shared_prefix_end")
 NO_POOL = ("room_clamped", "packed", "taken_over", "dropped", "waiting_for_room", "waiting_s", "relocated")
-NO_DISK = ("records", "lineages", "bytes", "budget_bytes", "hits", "misses", "persisted", "branches", "evicted")
-NO_DISK_READS = ("skipped", "restore_ms_total", "restored_bytes")
+NO_DISK = ("lineages", "branches", "skipped", "restore_ms_total", "restored_bytes")
 NO_COMPOSING = ("chunks", "bytes", "stored", "composed", "evicted", "composed_tokens")
 
 
@@ -74,9 +73,23 @@ def report(model: str, cache: CacheReport, slots: Sequence[SlotReport]) -> dict[
         "rows_copied_ms": 0,
         "dropped": 0,
         "pool": _pool(cache, slots),
-        "disk": {"on": False, **dict.fromkeys((*NO_DISK, *NO_DISK_READS), 0)},
+        "disk": _disk(cache),
         "composable_context": {"enabled": False, **dict.fromkeys(NO_COMPOSING, 0)},
         "snapshot_places": list(SNAPSHOT_PLACES),
+    }
+
+
+def _disk(cache: CacheReport) -> dict[str, Any]:
+    return {
+        "on": cache.disk_budget_bytes > 0,
+        "records": cache.disk_entries,
+        "bytes": cache.disk_bytes,
+        "budget_bytes": cache.disk_budget_bytes,
+        "hits": cache.disk_hits,
+        "misses": cache.disk_lost,
+        "persisted": cache.disk_stores,
+        "evicted": cache.disk_evicted,
+        **dict.fromkeys(NO_DISK, 0),
     }
 
 

@@ -1,7 +1,7 @@
 """Saved states of conversations: Radiance's sessions, by label and id, and Halogen's keep-names.
 
 Divergences from Radiance:
-1. A state is one piece in ordinary memory; there is no device tier, no disk tier and no snapshot beside it.
+1. A state is one piece in ordinary memory or on disk; there is no device tier and no snapshot beside it.
 2. One conversation may have several states: where it branched, or where a request was cut off.
 3. A state is a copy, so forgetting one never disturbs a request that runs: nothing is ever in use.
 """
@@ -107,8 +107,8 @@ def session(state: ConversationReport, model: str, now: float) -> dict[str, Any]
         "idle_s": _seconds(now - state.used_at),
         "age_s": _seconds(now - state.created_at),
         "on_device": 0,
-        "on_host": 1,
-        "on_disk": 0,
+        "on_host": int(state.in_memory),
+        "on_disk": int(state.on_disk),
         "moving": 0,
         **dict.fromkeys(NO_SNAPSHOTS, 0),
     }
@@ -133,7 +133,11 @@ def totals(caches: Sequence[CacheReport], slots: Sequence[SlotReport]) -> dict[s
     used = sum(map(held_tokens, slots))
     whole_only = [cache for cache in caches if not cache.can_cut]
     return {
-        "blocks_sum_overlapping": {"device": 0, "host": sum(cache.entries for cache in caches), "disk": 0},
+        "blocks_sum_overlapping": {
+            "device": 0,
+            "host": sum(cache.memory_entries for cache in caches),
+            "disk": sum(cache.disk_entries for cache in caches),
+        },
         "bytes_sum_overlapping": size,
         "snapshots": {"device": 0, "host": 0, "disk": 0},
         "pool": {
@@ -148,8 +152,8 @@ def totals(caches: Sequence[CacheReport], slots: Sequence[SlotReport]) -> dict[s
             "host_drops": sum(cache.evicted for cache in caches),
             "failures": sum(cache.refused for cache in caches),
             "dropped": 0,
-            "to_disk": 0,
-            "fetched": 0,
+            "to_disk": sum(cache.disk_stores for cache in caches),
+            "fetched": sum(cache.disk_hits for cache in caches),
         },
         "snapshots_moved": {"bytes_each": 0},
         "linear": {
@@ -157,12 +161,15 @@ def totals(caches: Sequence[CacheReport], slots: Sequence[SlotReport]) -> dict[s
             "cached_tokens": sum(cache.hit_tokens for cache in whole_only),
             "checkpoints_written": sum(cache.stores for cache in whole_only),
         },
-        "tiers": {"host": any(cache.is_on for cache in caches), "disk": False},
+        "tiers": {
+            "host": any(cache.is_on for cache in caches),
+            "disk": any(cache.disk_budget_bytes for cache in caches),
+        },
         "occupancy": {
             "host_bytes": size,
             "host_cap_bytes": sum(cache.budget_bytes for cache in caches),
-            "disk_bytes": 0,
-            "disk_cap_bytes": 0,
+            "disk_bytes": sum(cache.disk_bytes for cache in caches),
+            "disk_cap_bytes": sum(cache.disk_budget_bytes for cache in caches),
         },
         "prefix_hit_rate": _token_hit_rate(caches),
     }

@@ -69,6 +69,8 @@ class ConversationReport:
     hits: int
     created_at: float  # Unix seconds
     used_at: float
+    in_memory: bool = True
+    on_disk: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,14 @@ class CacheReport:
     restore_seconds: float
     held_entries: int
     moves: int = 0  # running sequences that changed their slot
+    memory_entries: int = 0  # of the entries, those that are in memory
+    disk_entries: int = 0  # of the entries, those that are on disk; many are both
+    disk_bytes: int = 0
+    disk_budget_bytes: int = 0  # 0: there is no disk tier
+    disk_hits: int = 0  # states that were read from disk
+    disk_stores: int = 0
+    disk_evicted: int = 0
+    disk_lost: int = 0  # files that were not what they had been
 
 
 @runtime_checkable
@@ -178,6 +188,10 @@ class Decoder(Protocol):
     batch_tokens: int  # the most that one batch holds
     can_cut: bool  # a memory may be shortened to any length; otherwise only emptied
     vocabulary: Vocabulary
+
+    @property
+    def state_key(self) -> str:
+        """Names the model and the settings that its saved states are good for."""
 
     def begin(self) -> None:
         """The batch is empty."""

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from troth.domain import Job
@@ -31,6 +32,7 @@ from troth.engines.base import (
 )
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Refusal, Unavailable
 from troth.scheduler.counters import Counters
+from troth.scheduler.disk_tier import DiskTier
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits, PrefixCache
@@ -56,6 +58,8 @@ class LaneSettings:
     queue_seconds_max: float = 3600.0
     pace: Pace = field(default_factory=Pace)
     cache: CacheLimits = field(default_factory=CacheLimits)
+    disk_folder: Path | None = None  # for states beyond memory; None: no disk tier
+    disk_budget_bytes: int = 0
     draft_tokens_max: int = 8  # 0: no speculation
 
 
@@ -115,7 +119,7 @@ class Lane:
                 loop.call_soon_threadsafe(settle, fault)
                 return
             self._decoder = decoder
-            cache = PrefixCache(self._settings.cache, can_cut=decoder.can_cut)
+            cache = PrefixCache(self._settings.cache, can_cut=decoder.can_cut, disk=self._disk_tier(decoder))
             drafter = Drafter(self._settings.draft_tokens_max if decoder.can_cut else 0)
             self._scheduler = Scheduler(decoder, self._post, self._settings.pace, cache, drafter)
             self._status = "ready"
@@ -126,11 +130,23 @@ class Lane:
                 self._scheduler.run()
             finally:
                 self._status = "stopped"
+                cache.close()
                 decoder.close()
 
         self._thread = threading.Thread(target=body, name=f"lane-{self.name}", daemon=True)
         self._thread.start()
         await loaded
+
+    def _disk_tier(self, decoder: Decoder) -> DiskTier | None:
+        """The disk tier that the settings ask for; without the folder that it needs, none, and a warning."""
+        folder, budget_bytes = self._settings.disk_folder, self._settings.disk_budget_bytes
+        if folder is None or budget_bytes == 0:
+            return None
+        try:
+            return DiskTier(folder, decoder.state_key, budget_bytes)
+        except OSError as error:
+            logger.warning("event=no_disk_tier folder=%s error=%s", folder, error)
+            return None
 
     async def stop(self) -> None:
         """Everything running has ended with a fault, and the engine's memory is given back."""
@@ -238,6 +254,10 @@ class Lane:
             size_bytes=cache.size,
             budget_bytes=cache.limits.budget_bytes,
             held_entries=sum(each.tag.handle is not None for each in saved),
+            memory_entries=sum(each.state is not None for each in saved),
+            disk_entries=sum(each.is_filed for each in saved),
+            disk_bytes=cache.disk_size,
+            disk_budget_bytes=cache.disk_budget,
             moves=scheduler.counters.moves,
             **asdict(counters),
         )
@@ -255,6 +275,8 @@ class Lane:
                 hits=each.hits,
                 created_at=each.created_at,
                 used_at=each.used_at,
+                in_memory=each.state is not None,
+                on_disk=each.is_filed,
             )
             for each in scheduler.cache.conversations()
         ]

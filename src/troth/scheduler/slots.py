@@ -63,13 +63,14 @@ class Slots:
         request = choice.request
         wanted = request.job.prompt.tokens[:-1]
         saved, length = self.cache.match(wanted)
+        started = time.perf_counter()
+        state = self.cache.load(saved) if saved is not None else None
         is_first = not request.is_started
         if is_first:
-            self.cache.use(saved, length, request.prompt_tokens)
-        if saved is None:
+            self.cache.use(saved if state is not None else None, length, request.prompt_tokens)
+        if state is None:
             return
-        started = time.perf_counter()
-        self.decoder.restore(choice.slot, saved.state, length)
+        self.decoder.restore(choice.slot, state, length)
         self.cache.counters.restore_seconds += time.perf_counter() - started
         choice.held = length
         if is_first:

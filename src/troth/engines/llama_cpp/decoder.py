@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -242,6 +244,18 @@ class LlamaDecoder:
     def _cut(self, slot: int, position: int) -> bool:
         is_cut: bool = self._library.memory_seq_rm(self._memory, slot, position if position > 0 else -1, -1)
         return is_cut
+
+    @property
+    def state_key(self) -> str:
+        """A hash of the model's facts and of the settings that decide what a saved state means."""
+        known = [
+            self._facts["file"],
+            self._facts["meta"],
+            self._facts["build"],
+            self.cache_types,
+            self._facts["determinism"],
+        ]
+        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
     # ---- facts ----------------------------------------------------------------------------------
 

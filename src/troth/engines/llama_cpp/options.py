@@ -65,6 +65,15 @@ class LlamaCppOptions(BaseModel):
         description="Shorter beginnings are computed again instead of being kept.",
         json_schema_extra={"unit": "tokens"},
     )
+    prefix_cache_folder: str | None = Field(
+        None,
+        min_length=1,
+        description="Folder where these states are kept on disk too, for when memory is full and for the next start; "
+        "null: nowhere.",
+    )
+    prefix_cache_disk_bytes: int = Field(
+        16 << 30, ge=0, description="The most that this folder may hold.", json_schema_extra={"unit": "bytes"}
+    )
     draft_tokens_max: int = Field(
         8,
         ge=0,
