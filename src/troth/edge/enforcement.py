@@ -48,7 +48,8 @@ class Rules:
     """The rules of one class, computed once."""
 
     fields: Mapping[str, Rule]
-    silent: frozenset[str]  # fields for which there is nothing to do, unless they were sent as null
+    silent: frozenset[str]  # fields for which there is nothing to do: sent as null or not, they mean the same
+    texts: tuple[str, ...]  # of these, the ones that hold a text or objects: nothing to do only for a text
     inert_prefixes: tuple[str, ...]
     wires: tuple[str, ...]
 
@@ -93,9 +94,8 @@ class Contract:
         }
         rules = Rules(
             fields=by_name,
-            silent=frozenset(
-                name for name, rule in by_name.items() if rule.kind in ("honoured", "inert") and not rule.nested
-            ),
+            silent=frozenset(name for name, rule in by_name.items() if _is_silent_kind(rule)),
+            texts=tuple(name for name, rule in by_name.items() if _is_silent_kind(rule) and rule.nested),
             inert_prefixes=tuple(self.prefixes.get(model.__name__, {})),
             wires=tuple(rule.wire for rule in by_name.values()),
         )
@@ -239,17 +239,17 @@ def check_guard(guard: Iterable[str], models: Iterable[type[BaseModel]]) -> None
         )
 
 
+def _is_silent_kind(rule: Rule) -> bool:
+    return rule.kind in ("honoured", "inert") and (rule.required or rule.default is None)
+
+
 def _is_silent(model: BaseModel, rules: Rules) -> bool:
     """True when a visit would change and refuse nothing: the case of nearly every message of a conversation."""
-    if model.__pydantic_extra__:
+    if model.__pydantic_extra__ or not model.__pydantic_fields_set__ <= rules.silent:
         return False
-    silent, values = rules.silent, model.__dict__
-    for name in model.__pydantic_fields_set__:
-        value = values[name]
-        if name in silent:
-            if value is None:
-                return False
-        elif type(value) is not str or not rules.fields[name].nested:  # a text has no objects below it
+    values = model.__dict__
+    for name in rules.texts:  # noqa: SIM110  # a loop: it runs for every message of every request
+        if type(values[name]) is not str:
             return False
     return True
 
