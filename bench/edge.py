@@ -24,7 +24,8 @@ SECONDS = 1.0  # of one measurement
 TURNS = 5  # measurements of a round
 CONNECTIONS = 4
 WARM_REQUESTS = 200
-BODIES = {"8 KB, 20 messages": (8_000, 20), "200 KB, 150 messages": (200_000, 150)}
+SIZES = {"8 KB, 20 messages": (8_000, 20), "200 KB, 150 messages": (200_000, 150)}
+PLACES = ("a field of the request", "a field of its last message")  # what the contract refuses
 CPU_RATIO_MAX = 1.3  # Troth over bare Starlette and the class
 RATE_RATIO_MIN = 1.0  # Troth over FastAPI, requests per second of one core
 
@@ -48,12 +49,13 @@ def run(*, rounds: int) -> None:
     write(
         "edge",
         "Edge: a refused chat request, and /health beside a busy engine",
-        f"`POST {PATH}`, refused with 400 because the last message carries a guarded field: parsed, validated and "
-        f"walked to its end, and no model runs. {CONNECTIONS} connections from {generator()}, one worker, uvloop and "
+        f"`POST {PATH}`, refused with 400 because it asks for what is guarded, in a field of the request or in one of "
+        f"its last message; no model runs. {CONNECTIONS} connections from {generator()}, one worker, uvloop and "
         f"httptools, {rounds * TURNS} interleaved turns of {SECONDS:.0f} s, medians; a ratio is the median of the "
-        "turns' ratios. Troth writes its log line for every request; the peers write none, and know without looking "
-        "which field is at fault. `per core` is requests per second of processor time, `CPU µs` the processor time "
-        "of a request, beside it the least of all turns.",
+        "turns' ratios. Troth looks at every field and message and writes its log line for every request; the peers "
+        "look at one field, know without looking that the last message is at fault, and write nothing. `per core` is "
+        "requests per second of processor time, `CPU µs` the processor time of a request, beside it the least of all "
+        "turns.",
         _cost_table(costs),
         _verdict(costs),
         f"`GET /health`, {PROBES} requests {PROBE_GAP_SECONDS * 1e3:.0f} ms apart, SmolLM2-135M:",
@@ -61,15 +63,25 @@ def run(*, rounds: int) -> None:
     )
 
 
-def body(size: int, messages: int) -> bytes:
-    """A conversation of about `size` bytes whose last message asks for what is guarded."""
+def body(size: int, messages: int, place: str) -> bytes:
+    """A conversation of about `size` bytes that asks for what is guarded."""
     text = ("The quick brown fox jumps over the lazy dog. " * (size // 45))[: size // messages - 44]
     turns: list[dict[str, object]] = [
         {"role": ("user", "assistant")[index % 2], "content": text} for index in range(messages)
     ]
-    turns[-1] = {"role": "assistant", "content": text, "prefix": True}
     request = {"model": "smollm2-135m", "messages": turns, "temperature": 0.7, "max_tokens": 256, "stream": True}
+    if place == PLACES[0]:
+        request["best_of"] = 3
+    else:
+        turns[-1] = {"role": "assistant", "content": text, "prefix": True}
     return json.dumps(request).encode()
+
+
+def bodies() -> dict[str, bytes]:
+    """The bodies that are measured, by what is in them."""
+    return {
+        f"{name}; {place}": body(size, messages, place) for name, (size, messages) in SIZES.items() for place in PLACES
+    }
 
 
 # ---- the refused request ------------------------------------------------------------------------
@@ -77,19 +89,21 @@ def body(size: int, messages: int) -> bytes:
 
 def _costs(rounds: int) -> dict[str, dict[str, list[Cost]]]:
     """The measurements of every server, by body; who begins changes from turn to turn."""
-    found: dict[str, dict[str, list[Cost]]] = {name: {app: [] for app in APPS} for name in BODIES}
+    contents = bodies()
+    found: dict[str, dict[str, list[Cost]]] = {name: {app: [] for app in APPS} for name in contents}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         running = [stack.enter_context(_start(name)) for name in APPS]
-        for size, messages in BODIES.values():
-            file = folder / f"{size}.json"
-            file.write_bytes(body(size, messages))
-            _check_same_answers(running, file.read_bytes())
+        files = {}
+        for number, (name, content) in enumerate(contents.items()):
+            files[name] = folder / f"{number}.json"
+            files[name].write_bytes(content)
+            _check_same_answers(running, content)
         for turn in range(rounds * TURNS):
             first = turn % len(running)
-            for name, (size, _messages) in BODIES.items():
+            for name, file in files.items():
                 for each in (*running[first:], *running[:first]):
-                    found[name][each.name].append(_cost(each, folder / f"{size}.json"))
+                    found[name][each.name].append(_cost(each, file))
     return found
 
 

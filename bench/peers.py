@@ -16,15 +16,17 @@ from starlette.types import ASGIApp
 from troth._generated.models import ChatCompletionRequest
 
 PATH = "/v1/chat/completions"
-REFUSAL = (
-    b'{"error":{"message":"messages.%(index)d.prefix is not supported here: leave it out or send false.",'
-    b'"type":"invalid_request_error","param":"messages.%(index)d.prefix","code":"unsupported_value"}}'
-)
+REFUSAL = b'{"error":{"message":"%s is not supported here: %s.","type":"invalid_request_error","param":"%s",'
+REFUSAL += b'"code":"unsupported_value"}}'
 
 
 def refusal_of(request: ChatCompletionRequest) -> bytes:
-    """The body of the 400, in Troth's words. It is known to be the last message: the peers need not look."""
-    return REFUSAL % {b"index": len(request.messages) - 1}
+    """The body of the 400, in Troth's words: the one field of the request that a peer would look at, or, known
+    without looking, the one of its last message."""
+    if request.best_of is not None and request.best_of > 1:
+        return REFUSAL % (b"best_of", b"leave it out or send at most 1", b"best_of")
+    path = b"messages.%d.prefix" % (len(request.messages) - 1)
+    return REFUSAL % (path, b"leave it out or send false", path)
 
 
 def troth() -> ASGIApp:
