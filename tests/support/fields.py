@@ -41,6 +41,8 @@ class RequestField:
     @property
     def words(self) -> str:
         """What an error message says a client may send."""
+        if self.required and self.neutral is None:
+            return "leave out the object that it belongs to"
         return Neutral.of(self.neutral).words
 
 
