@@ -65,11 +65,13 @@ class Whole:
 class Stream:
     """An answer in server-sent events. `frames` yields finished SSE frames; `keepalive` is one frame.
 
-    Every refusal happened before this object exists: the 200 header goes out before the first frame.
+    Every refusal happened before this object exists: the 200 header goes out before the first frame. The
+    dialect turns later ones into frames; `failure` is the frame for what nobody foresaw.
     """
 
     frames: AsyncIterator[bytes]
     keepalive: bytes
+    failure: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from troth.errors import Refusal
+from troth.dialects.sse import data_frame
+from troth.errors import EngineFault, Refusal
 
 
 def openai_fault(refusal: Refusal) -> dict[str, Any]:
@@ -18,3 +19,7 @@ def openai_fault(refusal: Refusal) -> dict[str, Any]:
             **refusal.facts,
         }
     }
+
+
+# The end of a stream that broke where no refusal was raised: our fault, and the log has the reason.
+UNFORESEEN = data_frame(openai_fault(EngineFault("The server failed to finish this answer.", code="internal_error")))

@@ -16,7 +16,7 @@ from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation, Opened
 from troth.dialects.chat_answer import ChatChunks, Heading, whole
 from troth.dialects.chat_request import include_usage, read
-from troth.dialects.faults import openai_fault
+from troth.dialects.faults import UNFORESEEN, openai_fault
 from troth.dialects.sse import DONE, KEEPALIVE, data_frame
 from troth.domain import Answer, Call, Stream, Whole
 from troth.errors import Refusal
@@ -63,7 +63,7 @@ class OpenAIChat:
             stack.push_async_callback(stream.aclose)
             await opened.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
-        return Stream(stream, KEEPALIVE)
+        return Stream(stream, KEEPALIVE, UNFORESEEN)
 
 
 async def frames(opened: Opened, chunks: ChatChunks, first_event: str) -> AsyncGenerator[bytes]:

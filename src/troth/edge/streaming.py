@@ -67,14 +67,15 @@ class _Relay:
         self.complete = False
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """The frames of the stream. A fault that its dialect did not turn into a frame ends it, logged."""
+        """The frames of the stream. A fault that its dialect did not turn into a frame is logged and ends it."""
         self._begun = True
         try:
             async for frame in self._stream.frames:
                 self._last = self._loop.time()
                 yield frame
         except Exception:  # the boundary: the 200 is out, so nobody above can answer for this any more
-            logger.exception("stream_failed")
+            logger.exception("event=stream_failed")
+            yield self._stream.failure
         finally:
             await _closed(self._stream.frames)
         self.complete = True

@@ -15,12 +15,13 @@ from troth.edge.settings import EdgeSettings
 from troth.edge.streaming import StreamSender
 
 BODY = b'{"turns": [{"role": "user", "content": "hello"}]}'
+FAILURE = b"data: broken\n\n"
 KEEPALIVE = b": keepalive\n\n"
 
 
 def streaming(frames: AsyncIterator[bytes], **settings: Any) -> SmallServer:
     async def speak(call: Call) -> Answer:
-        return Stream(frames, KEEPALIVE, headers={"x-extra": "1"})
+        return Stream(frames, KEEPALIVE, FAILURE, headers={"x-extra": "1"})
 
     return SmallServer(EdgeSettings(**settings), speak=speak)
 
@@ -171,13 +172,15 @@ def test_frames_that_were_never_begun_are_still_released() -> None:
 
         exchange = Exchange()
         sender = StreamSender(keepalive_seconds=0, stop_seconds=0)
-        await sender.send(Stream(frames(), KEEPALIVE), exchange, {"type": "http", "method": "POST"}, receive, send)
+        await sender.send(
+            Stream(frames(), KEEPALIVE, FAILURE), exchange, {"type": "http", "method": "POST"}, receive, send
+        )
         return released and exchange.gone
 
     assert run(scenario())
 
 
-def test_a_fault_that_no_dialect_caught_ends_the_stream_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fault_that_no_dialect_caught_is_logged_and_said_in_a_last_frame(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario() -> list[bytes]:
         async def frames() -> AsyncIterator[bytes]:
             yield b"data: 1\n\n"
@@ -187,7 +190,7 @@ def test_a_fault_that_no_dialect_caught_ends_the_stream_and_is_logged(caplog: py
         await listener.listen(streaming(frames()))
         return listener.got
 
-    assert run(scenario()) == [b"data: 1\n\n"]
+    assert run(scenario()) == [b"data: 1\n\n", FAILURE]
     assert "the model tore" in caplog.text
 
 
