@@ -21,6 +21,7 @@ from troth import __version__
 from troth._generated.fields import FIELDS, PREFIXES
 from troth._generated.operations import OPERATIONS
 from troth.config.schema import DEFAULT_SOURCE
+from troth.contract import Neutral
 
 PATH = "/v1/chat/completions"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -113,7 +114,7 @@ def test_health_publishes_the_class_of_every_field(client: httpx.Client, documen
         assert {name: said.pop(name) for name in fields} == {path: each.contract_class for path, each in fields.items()}
         assert set(said) == set(FIELDS["CreateChatCompletionParameters"])
         assert table["guarded"] == {
-            name: field.words for name, field in fields.items() if field.contract_class == "guarded"
+            name: Neutral.of(field.neutral).words for name, field in fields.items() if field.contract_class == "guarded"
         }
         assert table["alias"] == {name: rule.of for name, rule in FIELDS[CHAT].items() if rule.of}
         assert table["clamped"] == {name: rule.to for name, rule in FIELDS[CHAT].items() if rule.to}
