@@ -7,12 +7,8 @@ server listens while its models load, and says so on /health; a model that canno
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import logging
-import math
-import signal
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +17,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.types import ASGIApp
 
 from troth import __version__
@@ -41,6 +36,7 @@ from troth.edge.assembly import create_asgi
 from troth.edge.settings import EdgeSettings
 from troth.engines import registry
 from troth.errors import EngineFault, Unavailable
+from troth.listening import PatientServer, StartFault, listen, url_of
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
 from troth.prompt.render import Prompts, PromptSettings
@@ -55,13 +51,9 @@ from troth.watch.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
-BACKLOG = 2048
 FAREWELL_SECONDS = 2.0  # for answers that were cut off after `server.stop_seconds` to say so
+INTERRUPTED = 130  # what a shell expects of a program that ended by Ctrl-C
 CHAT_FIELDS = FIELDS["ChatCompletionRequest"]
-
-
-class StartFault(Exception):
-    """The server could not start, or had to end; the message is for the operator."""
 
 
 def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str]) -> int:
@@ -73,78 +65,14 @@ def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str])
     listener = listen(config.server.host, config.server.port)
     built = build(config, paths)
     server = PatientServer(
-        built,
-        uvicorn.Config(
-            built.asgi(lambda: setattr(server, "should_exit", True)),
-            lifespan="on",  # with "auto", a start that failed would be served as 500s
-            loop="uvloop",
-            http="httptools",
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            backlog=BACKLOG,
-            timeout_graceful_shutdown=math.ceil(config.server.stop_seconds + FAREWELL_SECONDS),
-        ),
+        built.asgi(lambda: server.end()), built.end_answers, config.server.stop_seconds, FAREWELL_SECONDS
     )
     models = ",".join(model.id for model in config.models)
-    logger.info("event=listening url=%s models=%s", _url(listener), models)
-    # uvicorn raises the signal that ended it once more: ending when told to is no failure.
-    signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
-    try:
-        server.run(sockets=[listener])
-    finally:
-        listener.close()
+    logger.info("event=listening url=%s models=%s", url_of(listener), models)
+    interrupted = server.serve_until_told(listener)
     if built.faults:
         raise StartFault("\n".join(built.faults))
-    return 0
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-class PatientServer(uvicorn.Server):
-    """uvicorn, where answers that are not ready within `server.stop_seconds` end with a fault that clients can read."""
-
-    def __init__(self, built: Server, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._built = built
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Nobody is connected any more, and the models' memory is given back."""
-        ending = asyncio.create_task(self._end_answers())
-        try:
-            await super().shutdown(sockets)
-        finally:
-            ending.cancel()
-
-    async def _end_answers(self) -> None:
-        await asyncio.sleep(self._built.config.server.stop_seconds)
-        for lane in self._built.lanes.values():
-            await lane.stop()
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens: whoever connects from now on is answered once the server runs.
-
-    Raises StartFault in words. It listens already here, because two servers may bind one port and not listen.
-    """
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
-        raise StartFault(f"cannot listen on {host}: {error.strerror}. Choose another --host.") from error
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
-        raise StartFault(f"cannot listen on {host}:{port}: {error.strerror}. Choose another {other}.") from error
-    return listener
+    return INTERRUPTED if interrupted else 0
 
 
 def build(config: Config, paths: Mapping[str, Path]) -> Server:
@@ -211,6 +139,11 @@ class Server:
             lifespan=lambda app: self._life(give_up),
         )
 
+    async def end_answers(self) -> None:
+        """Whatever was being answered has ended with a fault that says the server stops."""
+        for lane in self.lanes.values():
+            await lane.stop()
+
     def states(self) -> list[ModelState]:
         """Every model now, without waiting for its engine."""
         return [self._state(model) for model in self.catalogue]
@@ -235,8 +168,7 @@ class Server:
             try:
                 yield
             finally:
-                for lane in self.lanes.values():
-                    await lane.stop()
+                await self.end_answers()
                 if tasks:
                     await asyncio.wait(tasks)
                 self.prompts.close()

@@ -115,7 +115,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     loaded = _load(arguments, flags)
     paths = _fetch_models(loaded, verify=False, inspect=True)
 
-    from troth.app import StartFault, serve
+    from troth.app import serve
+    from troth.listening import StartFault
 
     try:
         return serve(loaded.config, paths, loaded.origins)

@@ -84,6 +84,17 @@ def ended(server: LiveServer, number: signal.Signals) -> tuple[int, float]:
     return server.process.wait(END_WAIT_SECONDS), time.monotonic() - at
 
 
+def wait_refused(url: str) -> None:
+    """Returns once nobody listens there any more."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((httpx.URL(url).host, httpx.URL(url).port or 0), timeout=1.0).close()
+        except ConnectionError:
+            return
+    raise AssertionError(f"{url} still listens")
+
+
 def headers() -> dict[str, str]:
     return {"Authorization": f"Bearer {KEY}"}
 
@@ -289,15 +300,24 @@ def test_an_answer_that_fits_into_the_grace_is_finished(tmp_path: Path, embedded
         assert server.process.wait(END_WAIT_SECONDS) == 0
 
 
-def test_a_second_interrupt_ends_without_any_grace(started: LiveServer) -> None:
-    started.wait_ready()
-    with Wire(started.url) as wire:
-        wire.ask(chat_body("Tell me a story.", ignore_eos=True, stream=True), headers=headers())
+@pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGINT)])
+def test_a_second_interrupt_ends_without_any_grace(
+    tmp_path: Path, embedded_model: Path, signals: tuple[signal.Signals, ...]
+) -> None:
+    settings = config(models=[embedded(slots=1)], server={"stop_seconds": 600.0})
+    with living(settings, tmp_path) as server, Wire(server.url) as wire:
+        server.wait_ready()
+        wire.ask(chat_body("Tell me a story.", ignore_eos=True, stream=True))
         wire.read_until(b"data:")
-        started.process.send_signal(signal.SIGINT)
-        code, _ = ended(started, signal.SIGINT)
-    assert code != 0
-    assert "Traceback" not in started.log()
+        server.process.send_signal(signals[0])
+        wait_refused(server.url)
+        code, seconds = ended(server, signals[1])
+        last = wire.read_to_end().rpartition(b"data: ")[2]
+        log = server.log()
+    assert code == 130
+    assert seconds < END_SECONDS
+    assert json.loads(last.partition(b"\n")[0])["error"]["code"] == "stopping"
+    assert "Traceback" not in log
 
 
 # ---- what it costs --------------------------------------------------------------------------------

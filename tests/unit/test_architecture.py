@@ -28,16 +28,17 @@ ARROWS: dict[str, set[str]] = {
     "conversation": {"policy", "prompt", "reply", "engines.base"},
     "dialects": {"conversation", "reply", "engines.base"},
     "edge": {"watch"},
+    "listening": set(),
 }
 TOP = {"app", "cli", "__main__", "__init__"}
 
 # Libraries that belong to one room, so that replacing one means reading one room.
 OWNERS = {
     "connexion": {"edge"},
-    "starlette": {"edge", "app"},
+    "starlette": {"edge", "app", "listening"},
     "sse_starlette": {"edge"},
     "swagger_ui_bundle": {"edge"},
-    "uvicorn": {"app"},
+    "uvicorn": {"listening"},
     "llama_cpp": {"engines"},
     "prometheus_client": {"watch"},
     "jinja2": {"prompt"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -17,6 +18,7 @@ from troth.watch.metrics import Metrics
 REQUEST_ID_FORM = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
 STARTS = ("http.response.start", "websocket.http.response.start")
 CLIENT_GONE = 499
+STOPPING = "stopping"
 
 
 class Observing:
@@ -49,6 +51,9 @@ class Observing:
 
         try:
             await self._app(scope, receive, observed)
+        except asyncio.CancelledError:
+            # Only a server that ends cancels a request, and nobody above waits for the end of this task.
+            exchange.code = exchange.code or STOPPING
         finally:
             self._close(exchange, time.perf_counter() - started)
             REQUEST_ID.reset(token)

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from tests.unit.edge.small_server import SmallServer
 from troth.domain import Answer, Call, Whole
+from troth.edge.observing import Observing
+from troth.watch.metrics import Metrics
 
 
 def test_a_plain_request_id_comes_back() -> None:
@@ -72,3 +76,31 @@ def test_responses_are_counted_by_operation_and_status() -> None:
     assert 'troth:http_responses_total{operation="speak",status="400"} 1.0' in scrape
     assert 'troth:http_responses_total{operation="none",status="404"} 1.0' in scrape
     assert 'troth:requests_total{operation="speak"} 3.0' in scrape
+
+
+def test_a_request_that_a_stopping_server_cuts_off_leaves_its_line_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def stuck(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.Event().wait()
+
+    async def cut_off() -> None:
+        app = Observing(stuck, metrics=Metrics(own_prefix="troth", version="0"), quiet=frozenset())
+        request = asyncio.create_task(app({"type": "http", "headers": []}, idle, ignore))
+        await asyncio.sleep(0)
+        request.cancel()
+        await request
+
+    with caplog.at_level("INFO", logger="troth.access"):
+        asyncio.run(cut_off())
+
+    (record,) = caplog.records
+    assert "code=stopping" in record.getMessage()
+
+
+async def idle() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def ignore(message: Message) -> None:
+    assert message["type"]
