@@ -12,7 +12,6 @@ from connexion.middleware.abstract import RoutedAPI, RoutedMiddleware
 from connexion.middleware.exceptions import ExceptionMiddleware
 from connexion.middleware.lifespan import LifespanMiddleware
 from connexion.middleware.security import SecurityMiddleware
-from connexion.middleware.server_error import ServerErrorMiddleware
 from connexion.resolver import Resolver
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -75,7 +74,7 @@ def create_asgi(
     security = [SecurityMiddleware] if keyring else []
     stack = ConnexionMiddleware(
         ContractMiddleware(inner),
-        middlewares=[ServerErrorMiddleware, ExceptionMiddleware, routing, *security, LifespanMiddleware],
+        middlewares=[ExceptionMiddleware, routing, *security, LifespanMiddleware],
         lifespan=lifespan,
         resolver=Resolver(bound.__getitem__),
         security_map=security_map(keyring),

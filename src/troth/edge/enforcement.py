@@ -165,20 +165,32 @@ class Contract:
 
     def _descend(self, value: Any, path: str) -> None:
         # By type first: a class check of a model goes through pydantic's metaclass and costs ten times as much.
-        rules = self._below.get(type(value))
-        if rules is not None:
-            if not _is_silent(value, rules):
-                self._visit(value, rules, path + ".")
-        elif isinstance(value, list | tuple):
-            for index, item in enumerate(value):
-                kind = type(item)
-                rules = self._below.get(kind)
-                if kind is str or (rules is not None and _is_silent(item, rules)):
-                    continue
-                self._descend(item, f"{path}.{index}")
+        if isinstance(value, list):
+            self._descend_list(value, path)
+        elif (rules := self._below.get(type(value))) is not None:
+            self._visit(value, rules, path + ".")
         elif isinstance(value, dict):
             for key, item in value.items():
                 self._descend(item, f"{path}.{key}")
+
+    def _descend_list(self, items: list[Any], path: str) -> None:
+        """Nearly every item is a message or a part where a visit would change and refuse nothing: a text without
+        extra fields. Those are passed over in this very loop, since it runs for every message of every request."""
+        below = self._below.get
+        for index, item in enumerate(items):
+            rules = below(type(item))
+            if rules is None:
+                if type(item) is not str:
+                    self._descend(item, f"{path}.{index}")
+                continue
+            if item.__pydantic_fields_set__ <= rules.silent and not item.__pydantic_extra__:
+                values = item.__dict__
+                for name in rules.texts:
+                    if type(values[name]) is not str:
+                        break
+                else:
+                    continue
+            self._visit(item, rules, f"{path}.{index}.")
 
     def _fold(self, model: BaseModel, fields: Mapping[str, Rule], aliases: list[Rule], at: str) -> None:
         values, sent = model.__dict__, model.model_fields_set
@@ -241,17 +253,6 @@ def check_guard(guard: Iterable[str], models: Iterable[type[BaseModel]]) -> None
 
 def _is_silent_kind(rule: Rule) -> bool:
     return rule.kind in ("honoured", "inert") and (rule.required or rule.default is None)
-
-
-def _is_silent(model: BaseModel, rules: Rules) -> bool:
-    """True when a visit would change and refuse nothing: the case of nearly every message of a conversation."""
-    if model.__pydantic_extra__ or not model.__pydantic_fields_set__ <= rules.silent:
-        return False
-    values = model.__dict__
-    for name in rules.texts:  # noqa: SIM110  # a loop: it runs for every message of every request
-        if type(values[name]) is not str:
-            return False
-    return True
 
 
 def _python_name(model: type[BaseModel], wire: str) -> str:

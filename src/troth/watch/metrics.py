@@ -6,13 +6,15 @@ milliseconds, so run it in a thread. The `observe_…` methods are cheap and may
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
-from prometheus_client.metrics_core import Metric
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from troth.domain import Timings, Usage
 from troth.engines.base import CacheReport, EngineReport
@@ -47,6 +49,22 @@ class QuietRegistry(CollectorRegistry):
             yield metric
 
 
+class Tally(Collector):
+    """A counter that every request adds to: a dictionary, where the library's locks and look-up of labels would
+    cost more than the rest of a request's end. `counts` belongs to the event loop's thread."""
+
+    def __init__(self, name: str, words: str, labels: Sequence[str]) -> None:
+        self._name, self._words, self._labels = name, words, labels
+        self.counts: defaultdict[tuple[str, ...], int] = defaultdict(int)
+
+    def collect(self) -> Iterator[Metric]:
+        """The counts at this moment; a copy, because scrapes run in a thread."""
+        family = CounterMetricFamily(self._name, self._words, labels=self._labels)
+        for labels, count in self.counts.copy().items():
+            family.add_metric(labels, count)
+        yield family
+
+
 class Metrics:
     """The metrics of one server, in a registry of their own."""
 
@@ -54,7 +72,6 @@ class Metrics:
         self._registry = QuietRegistry(auto_describe=False)
         self._engines = EngineCollector(own_prefix)
         self._registry.register(self._engines)
-        self._series: dict[tuple[Counter, tuple[str, ...]], Counter] = {}
         self._declare_vllm(tokens_max)
         self._declare_own(own_prefix)
         self._build_info.labels(version).set(1)
@@ -84,11 +101,9 @@ class Metrics:
         self._params_max = self._histogram("request_params_max_tokens", "Answer tokens asked for.", tokens)
 
     def _declare_own(self, prefix: str) -> None:
-        self._requests = self._own(Counter, prefix, "requests", "Requests answered.", "operation")
-        self._responses = self._own(Counter, prefix, "http_responses", "Responses, by status.", "operation", "status")
-        self._refusals = self._own(
-            Counter, prefix, "refusals", "Requests refused by name.", "operation", "field", "code"
-        )
+        self._requests = self._tally(prefix, "requests", "Requests answered.", "operation")
+        self._responses = self._tally(prefix, "http_responses", "Responses, by status.", "operation", "status")
+        self._refusals = self._tally(prefix, "refusals", "Requests refused by name.", "operation", "field", "code")
         self._clamps = self._own(Counter, prefix, "clamps", "Fields cut to a limit and reported.", "field")
         self._disconnects = self._own(Counter, prefix, "client_disconnects", "Clients that hung up early.")
         self._queue_full = self._own(Counter, prefix, "queue_full", "Requests refused because the queue was full.")
@@ -112,6 +127,11 @@ class Metrics:
     def _own(self, kind: Any, prefix: str, name: str, words: str, *labels: str) -> Any:
         return kind(f"{prefix}:{name}", words, labels, registry=self._registry)
 
+    def _tally(self, prefix: str, name: str, words: str, *labels: str) -> Tally:
+        tally = Tally(f"{prefix}:{name}", words, labels)
+        self._registry.register(tally)
+        return tally
+
     # ---- what the rest of the server calls ----
 
     def follow(
@@ -130,22 +150,14 @@ class Metrics:
         for histogram in (self._first_token, self._per_token, self._gaps, self._whole, self._decode, self._queue):
             histogram.labels(model, ENGINE)
 
-    def _one_more(self, counter: Counter, *labels: str) -> None:
-        """Adds one, without the library's look-up of the labels, which costs more than the rest of a request's end."""
-        key = (counter, labels)
-        series = self._series.get(key)
-        if series is None:
-            series = self._series[key] = counter.labels(*labels)
-        series.inc()
-
     def observe_response(self, *, operation: str, status: int) -> None:
         """A response was sent. `status` is 499 when nobody was left to read it."""
-        self._one_more(self._requests, operation)
-        self._one_more(self._responses, operation, str(status))
+        self._requests.counts[operation,] += 1
+        self._responses.counts[operation, str(status)] += 1
 
     def observe_refusal(self, *, operation: str, field: str, code: str) -> None:
         """A request was refused. `field` must be a name from the document, or empty: it becomes a label."""
-        self._one_more(self._refusals, operation, field, code)
+        self._refusals.counts[operation, field, code] += 1
         if code == "queue_full":
             self._queue_full.inc()
 
