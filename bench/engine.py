@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from bench.measure import CHAT, Series, peer_command, said, together, words
+from bench.measure import CHAT, Series, peer_command, said, streamed, words
 from bench.report import table, write
 from bench.servers import Running, free_port, server, troth
 from tests.conftest import fetch_embedded_model
@@ -51,9 +51,9 @@ def run(llama_server: Path, *, rounds: int) -> None:
         "Engine: tokens per second, beside llama-server",
         f"SmolLM2-135M-Instruct Q4_1, {THREADS} threads, {SLOTS} slots of {CONTEXT_TOKENS} tokens, {rounds} "
         "interleaved rounds, medians; in brackets the median of the rounds' ratios. "
-        f"Decode: {DECODE_TOKENS} tokens per stream, "
-        "temperature 0, all streams together, by wall clock; one stream by `timings`. Prefill: `timings`. Speculation "
-        "is off on both sides.",
+        f"Decode: {DECODE_TOKENS} tokens per stream at temperature 0, counted at the client between the moment when "
+        "the last stream has begun and the moment when the first has ended. Prefill: `timings`. Speculation is off on "
+        "both sides.",
         table(["measure", *names], [series.row(names) for series, _ in measures]),
     )
 
@@ -80,22 +80,20 @@ def servers(
 
 
 def _decode(streams: int, chance: random.Random, running: Running) -> float:
-    """Tokens per second over all streams."""
+    """Tokens per second over all streams, while all of them speak: reading their prompts is not in it."""
     bodies = [
         {
             "messages": said("Tell me a story. " + words(chance, 4)),
             "max_tokens": DECODE_TOKENS,
             "temperature": 0,
             "ignore_eos": True,
+            "stream": True,
         }
         for _ in range(streams)
     ]
-    seconds, answers = asyncio.run(together(running, bodies, at_once=streams))
-    timings = [answer["timings"] for answer in answers]
-    if streams == 1:
-        rate: float = timings[0]["predicted_per_second"]
-        return rate
-    return sum(float(each["predicted_n"]) for each in timings) / seconds
+    arrivals = asyncio.run(streamed(running, bodies))
+    start, end = max(times[0] for times in arrivals), min(times[-1] for times in arrivals)
+    return sum(start < at <= end for times in arrivals for at in times) / (end - start)
 
 
 def _prefill(tokens: int, chance: random.Random, running: Running) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import statistics
 import time
@@ -75,6 +76,23 @@ async def together(running: Running, bodies: Sequence[dict[str, Any]], *, at_onc
         started = time.perf_counter()
         answers = await asyncio.gather(*(one(body) for body in bodies))
         return time.perf_counter() - started, answers
+
+
+async def streamed(running: Running, bodies: Sequence[dict[str, Any]]) -> list[list[float]]:
+    """All streams at once: for each the moments at which its chunks came, on raw sockets to cost little."""
+    return await asyncio.gather(*(_arrivals(running, json.dumps(body).encode()) for body in bodies))
+
+
+async def _arrivals(running: Running, body: bytes) -> list[float]:
+    url = httpx.URL(running.url)
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    moments: list[float] = []
+    while data := await reader.read(65536):
+        moments += [time.perf_counter()] * data.count(b'"delta"')
+    writer.close()
+    return moments
 
 
 def peer_command(binary: Path, model: Path, port: int, *, threads: int, slots: int, context_tokens: int) -> list[str]:
