@@ -21,7 +21,7 @@ WARM_REQUESTS = 400
 AT_ONCE = 12
 PROBE_GAP_SECONDS = 0.02
 STREAMS = 16
-STEP_PARTS = ("build", "decode", "sample", "emit")
+STEP_PARTS = ("draft", "build", "decode", "sample", "emit")
 
 
 def run(*, requests: int = REQUESTS) -> None:
@@ -44,7 +44,7 @@ def run(*, requests: int = REQUESTS) -> None:
         [f"/health beside {STREAMS} streams, p99", f"{statistics.quantiles(probes, n=100)[98] * 1e3:.1f} ms"],
         [f"time of a step outside decode, {STREAMS} streams", f"{(1 - shares['decode']) * 100:.1f} %"],
         [
-            "of which build, sample, emit",
+            "of which draft, build, sample, emit",
             ", ".join(f"{shares[part] * 100:.1f} %" for part in STEP_PARTS if part != "decode"),
         ],
     ]

@@ -45,6 +45,7 @@ from troth.reply.text import TextInterpreters
 from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits
+from troth.sources.store import ModelFiles
 from troth.watch import log
 from troth.watch.generation import WatchedEngine
 from troth.watch.metrics import Metrics
@@ -56,14 +57,14 @@ INTERRUPTED = 130  # what a shell expects of a program that ended by Ctrl-C
 CHAT_FIELDS = FIELDS["ChatCompletionRequest"]
 
 
-def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str]) -> int:
+def serve(config: Config, files: Mapping[str, ModelFiles], origins: Mapping[str, str]) -> int:
     """Serves until a signal ends it; returns the exit code.
 
-    `paths` has the file of every model. Raises StartFault when the port is taken or a model cannot load.
+    `files` has those of every model. Raises StartFault when the port is taken or a model cannot load.
     """
     log.configure(config.log.level)
     listener = listen(config.server.host, config.server.port)
-    built = build(config, paths)
+    built = build(config, files)
     server = PatientServer(
         built.asgi(lambda: server.end()), built.end_answers, config.server.stop_seconds, FAREWELL_SECONDS
     )
@@ -75,10 +76,10 @@ def serve(config: Config, paths: Mapping[str, Path], origins: Mapping[str, str])
     return INTERRUPTED if interrupted else 0
 
 
-def build(config: Config, paths: Mapping[str, Path]) -> Server:
+def build(config: Config, files: Mapping[str, ModelFiles]) -> Server:
     """The rooms of a configuration, joined. Nothing is loaded yet."""
     metrics = Metrics(own_prefix=config.metrics.own_prefix, version=__version__)
-    lanes = {model.id: _lane(model, paths[model.id], config) for model in config.models}
+    lanes = {model.id: _lane(model, files[model.id], config) for model in config.models}
     for name, lane in lanes.items():
         metrics.follow(name, lane.report, lane.totals, lane.cache)
     templates = {
@@ -207,7 +208,7 @@ def _handlers(*dialects: object) -> dict[str, Callable[[Call], Any]]:
     }
 
 
-def _lane(model: ModelSettings, path: Path, config: Config) -> Lane:
+def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
     options = model.options
     settings = LaneSettings(
         queue_max=config.limits.queue_max,
@@ -218,7 +219,7 @@ def _lane(model: ModelSettings, path: Path, config: Config) -> Lane:
         disk_budget_bytes=options.prefix_cache_disk_bytes,
         draft_tokens_max=options.draft_tokens_max,
     )
-    return Lane(model.id, registry.create(model.engine, path, options), settings)
+    return Lane(model.id, registry.create(model.engine, files.main, options, files.draft), settings)
 
 
 def _served(model: ModelSettings, lane: Lane) -> ServedModel:

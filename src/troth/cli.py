@@ -18,7 +18,7 @@ from troth import __version__
 if TYPE_CHECKING:
     from troth.config.loader import Loaded
     from troth.config.schema import Config
-    from troth.sources.store import Store
+    from troth.sources.store import ModelFiles, Store
 
 OK, FAULT, INTERRUPTED = 0, 1, 130
 
@@ -113,13 +113,13 @@ def _serve(arguments: argparse.Namespace) -> int:
         f"server.{name}": value for name in ("host", "port") if (value := getattr(arguments, name, None)) is not None
     }
     loaded = _load(arguments, flags)
-    paths = _fetch_models(loaded, verify=False, inspect=True)
+    files = _fetch_models(loaded, verify=False, inspect=True)
 
     from troth.app import serve
     from troth.listening import StartFault
 
     try:
-        return serve(loaded.config, paths, loaded.origins)
+        return serve(loaded.config, files, loaded.origins)
     except StartFault as fault:
         raise CommandFault(str(fault)) from fault
 
@@ -148,8 +148,8 @@ def _pull(arguments: argparse.Namespace) -> int:
 
     loaded = _load(arguments, {})
     if not arguments.sources:
-        for path in _fetch_models(loaded, verify=arguments.verify, inspect=False).values():
-            print(path)
+        for files in _fetch_models(loaded, verify=arguments.verify, inspect=False).values():
+            print(*files.paths, sep="\n")
         return OK
     store = _store(loaded)
     for source in arguments.sources:
@@ -222,18 +222,24 @@ def _store(loaded: Loaded) -> Store:
     return Store(folder, progress_on(sys.stderr), hub, (loaded.folder,))
 
 
-def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, Path]:
-    """The file of each model by its id."""
+def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, ModelFiles]:
+    """The files of each model by its id."""
     from troth.sources.faults import SourceFault
     from troth.sources.gguf import inspect_gguf
+    from troth.sources.store import ModelFiles
 
     store = _store(loaded)
-    paths: dict[str, Path] = {}
+    files: dict[str, ModelFiles] = {}
     for model in loaded.config.models:
         try:
-            paths[model.id] = store.resolve(model.source, sha256=model.sha256, verify=verify)
+            main = store.resolve(model.source, sha256=model.sha256, verify=verify)
+            draft = None
+            if model.draft_source is not None:
+                draft = store.resolve(model.draft_source, sha256=model.draft_sha256, verify=verify)
+            files[model.id] = ModelFiles(main, draft)
             if inspect and model.engine == "llama_cpp":
-                inspect_gguf(paths[model.id])
+                for path in files[model.id].paths:
+                    inspect_gguf(path)
         except SourceFault as fault:
             raise CommandFault(f"model {model.id}: {fault.message}") from fault
-    return paths
+    return files

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from troth.domain import Sampling, TokenIds, TokenLogprob
-from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, State, Vocabulary
+from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Proposer, Sampler, State, Vocabulary
 
 END = 0
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
@@ -83,6 +83,7 @@ class ScriptedDecoder:
     can_cut: bool = True
     state_key: str = "scripted"
     vocabulary: Vocabulary = field(default_factory=LetterVocabulary)
+    proposer: Proposer | None = None
     before_decode: Callable[[ScriptedDecoder], None] = lambda decoder: None
     samplers: list[SeedSampler] = field(default_factory=list)
     computed_tokens: int = 0

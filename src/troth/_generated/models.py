@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: e01cf936a97af75f5652257dc97740e2e435edd7fdee1e83e88d2e8ad1c5a5ef; datamodel-code-generator 0.89.0
+sha256 of openapi/: 6f73e4a529d99da045d24c60b5f16ff835ef0b018576617aa8c25f6df264105d; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

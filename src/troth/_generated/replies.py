@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: e01cf936a97af75f5652257dc97740e2e435edd7fdee1e83e88d2e8ad1c5a5ef; datamodel-code-generator 0.89.0
+sha256 of openapi/: 6f73e4a529d99da045d24c60b5f16ff835ef0b018576617aa8c25f6df264105d; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -205,10 +205,12 @@ class SpeculationHealth(ContractModel):
 
     enabled: bool
     "Whether drafts are made when they pay."
-    kind: Literal["prompt_lookup"] | None = None
-    "Where drafts come from."
+    kind: Literal["prompt_lookup", "draft_model"] | None = None
+    "Where drafts come from: repetitions alone, or also a smaller model where nothing repeats."
     draft_tokens_max: Annotated[int, Field(ge=0)]
     "The longest draft."
+    draft_model: str | None = None
+    "The file of the smaller model."
 
 
 class MemoryHealth(ContractModel):

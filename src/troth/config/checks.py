@@ -30,7 +30,9 @@ def check(written: Written, known: Known) -> None:
     _check_names(written)
     for index, entry in entries(written):
         _check_engine(written, ("models", index, "engine"), entry, known)
-        _check_source(written, ("models", index, "source"), entry)
+        _check_source(written, ("models", index, "source"), entry.get("source"))
+        _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
+        _check_draft(written, ("models", index, "draft_source"), entry)
         _check_template(written, ("models", index, "chat_template"), entry, known)
     _check_guard(written, known)
     _check_budget(written)
@@ -65,14 +67,22 @@ def _check_engine(written: Written, path: KeyPath, entry: Mapping[str, Any], kno
         written.fault(path, f"unknown engine {shown(engine)}{_meant(engine, known.engine_names)}")
 
 
-def _check_source(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> None:
-    source = entry.get("source")
+def _check_source(written: Written, path: KeyPath, source: object) -> None:
     if not isinstance(source, str) or not source.strip() or path in written.unreadable:
         return
     try:
         parse_address(source)
     except SourceFault as fault:
         written.fault(path, fault.message)
+
+
+def _check_draft(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> None:
+    options = entry.get("options")
+    is_off = isinstance(options, dict) and options.get("draft_tokens_max") == 0
+    if is_off and isinstance(entry.get("draft_source"), str):
+        written.fault(path, "a draft model needs options.draft_tokens_max above 0")
+    if isinstance(entry.get("draft_sha256"), str) and entry.get("draft_source") is None:
+        written.fault((*path[:-1], "draft_sha256"), "there is no draft_source that this could be the hash of")
 
 
 def _check_template(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:

@@ -128,6 +128,17 @@ class ModelSettings(Section):
         json_schema_extra={"form": "64 hexadecimal digits"},
         description="Refuse the file unless its SHA-256 is this one.",
     )
+    draft_source: Name | None = Field(
+        None,
+        description="A smaller model with the same vocabulary, in the forms of `source`: it guesses ahead where the "
+        "text does not repeat itself, up to options.draft_tokens_max, as long as that pays. Answers stay the same.",
+    )
+    draft_sha256: str | None = Field(
+        None,
+        pattern=r"^[0-9a-fA-F]{64}$",
+        json_schema_extra={"form": "64 hexadecimal digits"},
+        description="Refuse that file unless its SHA-256 is this one.",
+    )
     chat_template: str | None = Field(
         None, min_length=1, description="Path of a Jinja file that replaces the model's own chat template."
     )

@@ -71,7 +71,7 @@ def _chat(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
 def _promised(report: EngineReport) -> dict[str, Any]:
     """What holds of equal requests, of kept prompts and of drafts; nothing is promised while the model loads."""
     determinism = {"setting": None, "promised": False} | dict(report.details.get("determinism", {}))
-    drafts, kept = report.draft_tokens_max, report.prefix_cache_bytes
+    drafts, kept, guesser = report.draft_tokens_max, report.prefix_cache_bytes, report.details.get("draft_model")
     return {
         "determinism": determinism,
         "prompt_cache": {
@@ -82,8 +82,9 @@ def _promised(report: EngineReport) -> dict[str, Any]:
         },
         "speculation": {
             "enabled": drafts > 0,
-            "kind": "prompt_lookup" if drafts else None,
+            "kind": ("draft_model" if guesser else "prompt_lookup") if drafts else None,
             "draft_tokens_max": drafts,
+            "draft_model": guesser,
         },
         "memory": {"can_cut": report.can_cut if report.status == "ready" else None},
     }

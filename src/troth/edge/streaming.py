@@ -39,7 +39,7 @@ class StreamSender:
         async def departed(_: Message) -> None:
             exchange.gone = exchange.gone or not relay.complete
 
-        response = EventSourceResponse(
+        response = _Response(
             relay.frames(),
             headers=dict(stream.headers),
             sep="\n",
@@ -53,6 +53,14 @@ class StreamSender:
             await response(scope, receive, send)
         finally:
             await relay.abandon()
+
+
+class _Response(EventSourceResponse):
+    """sse-starlette's response, without the time limit of a send: none is set here, and entering a scope for it
+    costs as much as the write, for every token."""
+
+    async def _send_with_timeout(self, send: Send, message: Message) -> None:
+        await send(message)
 
 
 class _Relay:

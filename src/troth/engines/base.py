@@ -176,6 +176,19 @@ class Sampler(Protocol):
         """The memory is given back. Safe to call twice."""
 
 
+class Proposer(Protocol):
+    """A smaller model of the same vocabulary that guesses how a sequence goes on."""
+
+    def propose(self, tokens: Sequence[int], count: int) -> list[int] | None:
+        """Up to `count` tokens that probably follow, as far as it is sure of them.
+
+        None while it has to read more of `tokens` first: each call reads a piece, so that none takes long.
+        """
+
+    def interrupt(self) -> None:
+        """A running `propose` ends soon and returns None. Called from any thread."""
+
+
 class Decoder(Protocol):
     """One model with memory for `slots` sequences. One thread calls it; only `interrupt` is for others.
 
@@ -188,6 +201,10 @@ class Decoder(Protocol):
     batch_tokens: int  # the most that one batch holds
     can_cut: bool  # a memory may be shortened to any length; otherwise only emptied
     vocabulary: Vocabulary
+
+    @property
+    def proposer(self) -> Proposer | None:
+        """Whose guesses are good for this model, if it has somebody."""
 
     @property
     def state_key(self) -> str:

@@ -19,7 +19,7 @@ class Registration:
 
     kinds: tuple[str, ...]  # the model kinds that it can serve
     options: Callable[[], type[BaseModel]]
-    create: Callable[[Path, BaseModel], Decodes]
+    create: Callable[[Path, BaseModel, Path | None], Decodes]
 
 
 def _llama_cpp_options() -> type[BaseModel]:
@@ -28,10 +28,10 @@ def _llama_cpp_options() -> type[BaseModel]:
     return LlamaCppOptions
 
 
-def _llama_cpp(path: Path, options: BaseModel) -> Decodes:
+def _llama_cpp(path: Path, options: BaseModel, draft: Path | None) -> Decodes:
     from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
 
-    return LlamaCpp(path, cast(LlamaCppOptions, options))
+    return LlamaCpp(path, cast(LlamaCppOptions, options), draft)
 
 
 REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp)}
@@ -47,6 +47,7 @@ def options_of(name: str) -> type[BaseModel]:
     return REGISTRY[name].options()
 
 
-def create(name: str, path: Path, options: BaseModel) -> Decodes:
-    """An engine for the model file at `path`, not yet loaded. `options` is an `options_of(name)`."""
-    return REGISTRY[name].create(path, options)
+def create(name: str, path: Path, options: BaseModel, draft: Path | None = None) -> Decodes:
+    """An engine for the model file at `path`, not yet loaded. `options` is an `options_of(name)`, `draft` the file
+    of a smaller model that guesses ahead."""
+    return REGISTRY[name].create(path, options, draft)

@@ -28,6 +28,7 @@ class Batch:
     readers: list[tuple[Choice, int]] = field(default_factory=list)  # with the tokens that each reads
     speakers: list[Turn] = field(default_factory=list)
     build_seconds: float = 0.0
+    draft_seconds: float = 0.0
 
     def owners(self) -> list[Request]:
         """The requests that the batch works for."""
@@ -46,6 +47,7 @@ def compose(slots: Slots, pace: Pace, drafter: Drafter) -> Batch:
     occupants = slots.occupants()
     chunks = pace.chunks(occupants, decoder.batch_tokens)
     drafts = drafter.drafts(occupants, decoder.batch_tokens - sum(chunks.values())) if not chunks else {}
+    drafted = time.perf_counter()
     decoder.begin()
     for choice in occupants:
         if not choice.is_reading:
@@ -60,5 +62,5 @@ def compose(slots: Slots, pace: Pace, drafter: Drafter) -> Batch:
             batch.readers.append((choice, chunk))
             if ends:
                 batch.speakers.append(Turn(choice, row))
-    batch.build_seconds = time.perf_counter() - started
+    batch.build_seconds, batch.draft_seconds = time.perf_counter() - drafted, drafted - started
     return batch

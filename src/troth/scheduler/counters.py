@@ -25,6 +25,7 @@ class Counters:
     requests_finished: int = 0
     requests_cancelled: int = 0
     requests_failed: int = 0
+    draft_seconds: float = 0.0
     build_seconds: float = 0.0
     decode_seconds: float = 0.0
     sample_seconds: float = 0.0

@@ -120,7 +120,8 @@ class Lane:
                 return
             self._decoder = decoder
             cache = PrefixCache(self._settings.cache, can_cut=decoder.can_cut, disk=self._disk_tier(decoder))
-            drafter = Drafter(self._settings.draft_tokens_max if decoder.can_cut else 0)
+            drafts_max = self._settings.draft_tokens_max if decoder.can_cut else 0
+            drafter = Drafter(drafts_max, proposer=decoder.proposer)
             self._scheduler = Scheduler(decoder, self._post, self._settings.pace, cache, drafter)
             self._status = "ready"
             loop.call_soon_threadsafe(settle, None)

@@ -7,17 +7,43 @@ from dataclasses import dataclass, field
 
 GRAM = 3  # tokens that must repeat before anything is drafted
 LEARNING = 0.25  # weight of the newest observation
+HOPE = 0.9  # the acceptance that every sequence begins with: what is never tried is never learnt
 PAUSE_TOKENS_MIN, PAUSE_TOKENS_MAX = 4, 256
 
 
 @dataclass(slots=True)
-class Memory:
-    """The tokens of one sequence, by their runs of GRAM, and how its drafts fared."""
+class Trust:
+    """How the drafts of one kind fared in one sequence, and when to try the next."""
 
-    tokens: list[int]
-    acceptance: float  # the share of drafted tokens that came true, smoothed
+    acceptance: float = HOPE  # the share of drafted tokens that came true, smoothed
     pause: int = 0  # tokens to be said before the next draft
     _pause_next: int = PAUSE_TOKENS_MIN
+
+    def rests(self) -> bool:
+        """True while a pause lasts, which is one token shorter afterwards."""
+        if self.pause > 0:
+            self.pause -= 1
+            return True
+        return False
+
+    def learn(self, drafted: int, accepted: int) -> None:
+        """So much of a draft came true; a draft that failed entirely is paid for with a growing pause."""
+        self.acceptance += LEARNING * (accepted / drafted - self.acceptance)
+        if accepted:
+            self._pause_next = PAUSE_TOKENS_MIN
+        else:
+            self.pause = self._pause_next
+            self._pause_next = min(PAUSE_TOKENS_MAX, self._pause_next * 2)
+
+
+@dataclass(slots=True)
+class Memory:
+    """The tokens of one sequence, by their runs of GRAM, and what is known of its drafts."""
+
+    tokens: list[int]
+    repeated: Trust = field(default_factory=Trust)  # drafts from repetitions
+    guessed: Trust = field(default_factory=Trust)  # drafts of a smaller model
+    asked: Trust | None = None  # the kind of the latest draft
     _places: dict[tuple[int, ...], int] = field(default_factory=dict)  # run → index of the token after it
     _indexed: int = 0
 
@@ -34,12 +60,3 @@ class Memory:
             return []
         place = self._places.get(tuple(self.tokens[-GRAM:]))
         return self.tokens[place : place + count] if place is not None else []
-
-    def learn(self, drafted: int, accepted: int) -> None:
-        """So much of a draft came true; a draft that failed entirely is paid for with a growing pause."""
-        self.acceptance += LEARNING * (accepted / drafted - self.acceptance)
-        if accepted:
-            self._pause_next = PAUSE_TOKENS_MIN
-        else:
-            self.pause = self._pause_next
-            self._pause_next = min(PAUSE_TOKENS_MAX, self._pause_next * 2)

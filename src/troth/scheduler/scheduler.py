@@ -191,6 +191,7 @@ class Scheduler:
         decoded = self._clock()
         counters.decode_calls += 1
         counters.busy_slots += len(self.slots.running)
+        counters.draft_seconds += batch.draft_seconds
         counters.build_seconds += batch.build_seconds
         counters.decode_seconds += decoded - started
         said_before = counters.predicted_tokens

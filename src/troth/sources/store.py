@@ -54,6 +54,19 @@ class Cached:
     is_there: bool  # with the recorded size
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """The files of one configured model: its own, and the one of the smaller model that drafts for it."""
+
+    main: Path
+    draft: Path | None = None
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All of them."""
+        return (self.main,) if self.draft is None else (self.main, self.draft)
+
+
 def default_folder() -> Path:
     """The folder of fetched models in the user's cache."""
     return platformdirs.user_cache_path("troth") / "models"

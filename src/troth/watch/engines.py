@@ -34,7 +34,7 @@ OWN_COUNTERS = (
     ("decode_calls", "engine_steps", "Batches computed."),
     ("preemptions", "preemptions", "Sequences parked for a more urgent request."),
 )
-STEP_PARTS = ("build", "decode", "sample", "emit")
+STEP_PARTS = ("draft", "build", "decode", "sample", "emit")
 
 # Of the prefix cache: the report's field, the metric's name, its help.
 CACHE_COUNTERS = (

@@ -72,6 +72,7 @@ class Metrics:
         self._registry = QuietRegistry(auto_describe=False)
         self._engines = EngineCollector(own_prefix)
         self._registry.register(self._engines)
+        self._gap_series: dict[str, Histogram] = {}
         self._declare_vllm(tokens_max)
         self._declare_own(own_prefix)
         self._build_info.labels(version).set(1)
@@ -180,7 +181,10 @@ class Metrics:
 
     def observe_gap(self, model: str, seconds: float) -> None:
         """Two tokens of one choice came `seconds` apart."""
-        self._gaps.labels(model, ENGINE).observe(seconds)
+        series = self._gap_series.get(model)
+        if series is None:  # kept: looking labels up costs more than the observation, and this is for every token
+            series = self._gap_series[model] = self._gaps.labels(model, ENGINE)
+        series.observe(seconds)
 
     def observe_finished(self, finished: Finished) -> None:
         """A generation request reached its end."""

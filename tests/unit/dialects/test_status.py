@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,13 @@ class Words:
 WORDS = Words()
 
 
-def state(status: EngineStatus = "ready", name: str = "smol", **report: Any) -> ModelState:
+def state(
+    status: EngineStatus = "ready", name: str = "smol", details: Mapping[str, Any] | None = None, **report: Any
+) -> ModelState:
     ready = status == "ready"
-    facts = {"build": "llama-cpp-python 0.3.36", "meta": {"ftype": "Q4_1"}, **PROMISE} if ready else {}
+    facts = (
+        {"build": "llama-cpp-python 0.3.36", "meta": {"ftype": "Q4_1"}, **PROMISE, **(details or {})} if ready else {}
+    )
     return ModelState(
         model=ServedModel(name, "chat", "llama_cpp", ("agent",), HONOURS, {"temperature": 0.2}),
         report=EngineReport(status=status, slots=4, context_tokens=512 if ready else 0, details=facts, **report),
@@ -139,9 +143,23 @@ def test_health_says_what_is_promised_of_the_default_model() -> None:
         "cap_mb": 3.0,
         "bitwise_identical_to_cold": True,
     }
-    assert account["speculation"] == {"enabled": True, "kind": "prompt_lookup", "draft_tokens_max": 8}
+    assert account["speculation"] == {
+        "enabled": True,
+        "kind": "prompt_lookup",
+        "draft_tokens_max": 8,
+        "draft_model": None,
+    }
     assert account["memory"] == {"can_cut": True}
     assert account["cache_counters"] == "/cache"
+
+
+def test_a_drafting_model_is_named() -> None:
+    details = {"draft_model": "small.gguf"}
+    account = body(status(state("ready", draft_tokens_max=8, details=details)).health)
+
+    assert account["speculation"] == {
+        "enabled": True, "kind": "draft_model", "draft_tokens_max": 8, "draft_model": "small.gguf",
+    }  # fmt: skip
 
 
 def test_nothing_is_promised_while_the_model_loads() -> None:
@@ -149,7 +167,7 @@ def test_nothing_is_promised_while_the_model_loads() -> None:
 
     assert account["determinism"] == {"setting": None, "promised": False}
     assert account["prompt_cache"]["bitwise_identical_to_cold"] is False
-    assert account["speculation"] == {"enabled": False, "kind": None, "draft_tokens_max": 0}
+    assert account["speculation"] == {"enabled": False, "kind": None, "draft_tokens_max": 0, "draft_model": None}
     assert account["memory"] == {"can_cut": None}
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +17,24 @@ from troth.scheduler.memory import Memory
 from troth.scheduler.request import Choice, Request
 
 STEP_SECONDS = 0.010
+
+
+class Oracle:
+    """Knows the answer with some chance, and takes `cost` of a step for every token that it guesses."""
+
+    def __init__(self, answer: list[int], prompt_tokens: int, *, cost: float, right: float = 1.0) -> None:
+        self.now, self.asked = 0.0, 0
+        self._answer, self._start, self._cost, self._right = answer, prompt_tokens, cost, right
+        self._chance = np.random.default_rng(1)
+
+    def propose(self, tokens: Sequence[int], count: int) -> list[int] | None:
+        self.asked += 1
+        self.now += self._cost * count * STEP_SECONDS
+        ahead = self._answer[len(tokens) - self._start :][:count]
+        return [token if self._chance.random() < self._right else -1 for token in ahead]
+
+    def interrupt(self) -> None:
+        raise AssertionError("nobody interrupts here")
 
 
 def speaking(prompt: list[int], said: list[int], answer_tokens: int = 1000) -> Choice:
@@ -47,7 +68,7 @@ def play(drafter: Drafter, answer: list[int], prompt: list[int], *, row_cost: fl
 
 
 def test_a_repeated_run_is_followed_by_what_followed_it_before() -> None:
-    memory = Memory([1, 2, 3, 4, 5, 6], 1.0)
+    memory = Memory([1, 2, 3, 4, 5, 6])
     memory.extend([9, 1, 2, 3])
 
     assert memory.follow(2) == [4, 5]
@@ -80,6 +101,48 @@ def test_drafts_that_fail_cost_at_most_three_percent_and_the_first_purse(seed: i
     spent = play(Drafter(8), answer, [1, 2, 3, 4] * 5, row_cost=row_cost)
 
     assert spent <= len(answer) * 1.03 + 7
+
+
+def unrepeated(count: int) -> list[int]:
+    return list(range(1000, 1000 + count))
+
+
+def with_oracle(oracle: Oracle) -> Drafter:
+    return Drafter(8, proposer=oracle, clock=lambda: oracle.now)
+
+
+def test_a_smaller_model_drafts_where_nothing_repeats() -> None:
+    answer = unrepeated(300)
+    oracle = Oracle(answer, 4, cost=0.05)
+
+    spent = play(with_oracle(oracle), answer, [1, 2, 3, 4], row_cost=0.1)
+
+    assert spent + oracle.now / STEP_SECONDS < 300 / 2
+
+
+@pytest.mark.parametrize(("cost", "right"), [(1.0, 1.0), (0.5, 0.5), (0.1, 0.0)])
+def test_a_smaller_model_that_does_not_pay_is_given_up(cost: float, right: float) -> None:
+    answer = unrepeated(1000)
+    oracle = Oracle(answer, 4, cost=cost, right=right)
+
+    spent = play(with_oracle(oracle), answer, [1, 2, 3, 4], row_cost=0.65)
+
+    assert oracle.asked > 0
+    assert spent + oracle.now / STEP_SECONDS <= len(answer) * 1.03 + 14
+
+
+def test_a_smaller_model_that_still_reads_costs_no_draft() -> None:
+    class Reading(Oracle):
+        def propose(self, tokens: Sequence[int], count: int) -> list[int] | None:
+            if self.asked > 5:
+                return super().propose(tokens, count)
+            self.asked += 1
+            return None
+
+    answer = unrepeated(100)
+    oracle = Reading(answer, 4, cost=0.01)
+
+    assert play(with_oracle(oracle), answer, [1, 2, 3, 4], row_cost=0.1) < 60
 
 
 def test_nothing_is_drafted_beyond_the_budget_or_beside_others() -> None:

@@ -86,6 +86,7 @@ KEPT = CacheReport(
 @dataclass
 class StepTotals(Totals):
     preemptions: int = 2
+    draft_seconds: float = 0.0
     build_seconds: float = 0.1
     decode_seconds: float = 7.0
     sample_seconds: float = 0.2

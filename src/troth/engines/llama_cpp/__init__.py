@@ -39,19 +39,42 @@ assert set(SAMPLER_NAMES) == {
 
 
 class LlamaCpp:
-    """One GGUF file and the options to load it with; `load` gives the decoder."""
+    """One GGUF file and the options to load it with, and perhaps a second file to draft with; `load` gives the
+    decoder."""
 
     honours = HONOURS
 
-    def __init__(self, path: Path, options: LlamaCppOptions) -> None:
+    def __init__(self, path: Path, options: LlamaCppOptions, draft: Path | None = None) -> None:
         self.path = path
         self.options = options
+        self.draft = draft
 
     def load(self, progress: LoadProgress) -> LlamaDecoder:
         """The model is in memory, and with strict determinism it has been tested for it.
 
         Blocks. Raises EngineFault with llama.cpp's own words.
         """
+        main_share, draft_progress = self._shares(progress)
+        decoder = self._load_main(main_share)
+        if self.draft is not None:
+            from troth.engines.llama_cpp.draft_model import DraftModel
+
+            try:
+                decoder.draft_with(DraftModel(self.draft, self.options, decoder, draft_progress))
+            except Exception:
+                decoder.close()
+                raise
+        return decoder
+
+    def _shares(self, progress: LoadProgress) -> tuple[LoadProgress, LoadProgress]:
+        """The progress of the main model and of the drafting one, each its part of the whole."""
+        if self.draft is None:
+            return progress, progress
+        size, second = self.path.stat().st_size, self.draft.stat().st_size
+        share = size / (size + second)
+        return (lambda done: progress(done * share)), (lambda done: progress(share + done * (1 - share)))
+
+    def _load_main(self, progress: LoadProgress) -> LlamaDecoder:
         from troth.engines.llama_cpp.decoder import LlamaDecoder
         from troth.engines.llama_cpp.probe import probe
 

@@ -47,11 +47,15 @@ class Batch:
         start, end = self.length, self.length + len(tokens)
         assert end <= self.capacity
         assert rows <= len(tokens)
-        self._tokens[start:end] = tokens
-        self._positions[start:end] = np.arange(position, position + len(tokens), dtype=np.int32)
-        self._sequences[start:end] = slot
-        self._wants[start : end - rows] = 0
-        self._wants[end - rows : end] = 1
+        if end - start == 1:  # nearly always: the next token of a sequence that speaks
+            self._tokens[start], self._positions[start] = tokens[0], position
+            self._sequences[start], self._wants[start] = slot, rows
+        else:
+            self._tokens[start:end] = tokens
+            self._positions[start:end] = np.arange(position, position + len(tokens), dtype=np.int32)
+            self._sequences[start:end] = slot
+            self._wants[start : end - rows] = 0
+            self._wants[end - rows : end] = 1
         self.length = end
         self.starts[slot] = position
         if rows == 0:

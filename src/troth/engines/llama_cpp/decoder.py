@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from troth.engines.llama_cpp.options import LlamaCppOptions
 from troth.engines.llama_cpp.sampling import Chain, Greedy, build_chain, is_greedy, looking_back
 from troth.engines.llama_cpp.vocabulary import LlamaVocabulary
 from troth.errors import EngineFault
+
+if TYPE_CHECKING:
+    from troth.engines.llama_cpp.draft_model import DraftModel
 
 CONTEXT_TOKENS_DEFAULT_MAX = 8192
 CACHE_TYPES = {"f32": 0, "f16": 1, "q8_0": 8, "bf16": 30}  # ggml_type
@@ -60,6 +63,7 @@ class LlamaDecoder:
         self._rows: npt.NDArray[np.float32] = np.empty((0, self.vocabulary.size), np.float32)
         self._facts = describe_model(self._library, self._model, path, options)
         self._facts["determinism"] = {"setting": options.determinism, "promised": False, "repacked": repack}
+        self.proposer: DraftModel | None = None
 
     # ---- loading --------------------------------------------------------------------------------
 
@@ -163,6 +167,8 @@ class LlamaDecoder:
     def interrupt(self) -> None:
         """A running `decode` ends within some milliseconds. Called from any thread."""
         self._abort_flag[0] = b"\1"
+        if self.proposer is not None:
+            self.proposer.interrupt()
 
     def _view_rows(self, count: int) -> npt.NDArray[np.float32]:
         """The logits of this batch, [rows, vocabulary]: a view of llama.cpp's memory, good until the next decode."""
@@ -180,8 +186,8 @@ class LlamaDecoder:
 
     def sampler(self, sampling: Sampling, *, seed: int, prompt: TokenIds, bias: Mapping[int, float]) -> Sampler:
         """A fresh sampler that has seen the prompt."""
-        if is_greedy(sampling, bias):
-            return Greedy()
+        if is_greedy(sampling):
+            return Greedy(bias)
         sampling = looking_back(sampling, self.context_tokens)
         return build_chain(
             self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=self.vocabulary.size
@@ -191,11 +197,12 @@ class LlamaDecoder:
         """One token id for each (sampler, row); each sampler has taken note of its token."""
         tokens: list[int] = []
         for sampler, row in picks:
-            if isinstance(sampler, Chain):
+            if isinstance(sampler, Greedy):
+                tokens.append(sampler.pick(self._rows[row]))
+            else:
+                assert isinstance(sampler, Chain), "a sampler of another decoder"
                 index = self._batch.outputs[row]
                 tokens.append(self._api.llama_sampler_sample(sampler.pointer, self._context, index))
-            else:
-                tokens.append(int(self._rows[row].argmax()))
         return tokens
 
     def logprobs(self, row: int, token_id: int, alternatives: int) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
@@ -267,8 +274,15 @@ class LlamaDecoder:
         """The facts say what the probe of determinism found."""
         self._facts["determinism"] |= outcome
 
+    def draft_with(self, proposer: DraftModel) -> None:
+        """The smaller model guesses for this one, and is closed with it."""
+        self.proposer = proposer
+        self._facts["draft_model"] = proposer.file
+
     def close(self) -> None:
         """The context and the model are freed."""
+        if self.proposer is not None:
+            self.proposer.close()
         self._rows = np.empty((0, 0), np.float32)
         self._api.llama_free(self._context)
         self._api.llama_model_free(self._model)

@@ -12,14 +12,33 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from troth.domain import Sampling, TokenIds
 from troth.engines.llama_cpp.library import Library
+
+Logits = npt.NDArray[np.float32]
 
 MIROSTAT_CANDIDATES = 100  # llama-server's m
 
 
 class Greedy:
-    """Takes the most likely token; holds nothing."""
+    """Takes the most likely token, some logits raised or lowered first."""
+
+    def __init__(self, bias: Mapping[int, float] | None = None) -> None:
+        self._ids = np.array(list(bias or ()), np.int64)
+        self._values = np.array(list((bias or {}).values()), np.float32)
+
+    def pick(self, logits: Logits) -> int:
+        """The token of this row, [vocabulary], which is as it was afterwards."""
+        if not len(self._ids):
+            return int(logits.argmax())
+        raw = logits[self._ids]
+        logits[self._ids] = raw + self._values
+        token = int(logits.argmax())
+        logits[self._ids] = raw
+        return token
 
     def close(self) -> None:
         """Nothing to give back."""
@@ -44,14 +63,13 @@ class Chain:
             self.pointer = None
 
 
-def is_greedy(sampling: Sampling, bias: Mapping[int, float]) -> bool:
-    """True when the answer is the most likely token of the raw logits, step after step."""
+def is_greedy(sampling: Sampling) -> bool:
+    """True when the answer is the most likely token of the raw logits and their bias, step after step."""
     return (
         sampling.temperature <= 0
         and sampling.dynatemp_range <= 0
         and "temperature" in sampling.samplers
         and sampling.mirostat == 0
-        and not bias
         and not _penalises(sampling)
         and not ("dry" in sampling.samplers and sampling.dry_multiplier != 0)
         and not ("xtc" in sampling.samplers and sampling.xtc_probability > 0)
