@@ -260,6 +260,7 @@ def _edge_settings(config: Config) -> EdgeSettings:
     return EdgeSettings(
         api_keys=config.auth.api_keys,
         open_models=config.auth.open_models,
+        isolate_keys=config.auth.isolate_keys,
         cors=config.server.cors,
         body_bytes_max=config.server.body_bytes_max,
         strict_content_type=config.server.strict_content_type,

@@ -8,7 +8,7 @@ Everything here is data or a protocol; nothing here computes tokens, speaks HTTP
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -49,6 +49,7 @@ class Call:
     given: frozenset[str]
     account: Account
     local: bool  # the caller is on this machine
+    caller: str = ""  # a digest of the caller's key, where keys are kept apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +92,21 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """What a client calls a conversation. Neither name changes an answer."""
+    """What a client calls a conversation, and with whom its saved states may be shared. Neither changes an answer."""
 
     label: str | None = None  # `session_id`: shown, and good for forgetting
     handle: str | None = None  # a keep-name: what it names is not evicted until it is released
+    owner: str = ""  # the caller, where callers are kept apart
+    salt: str = ""  # `cache_salt`, as a digest
+
+    @property
+    def realm(self) -> tuple[str, str]:
+        """Only states of the same realm are ever reused: how long a prompt takes tells what others have asked."""
+        return (self.owner, self.salt)
 
     def or_else(self, other: Tag) -> Tag:
-        """This tag, its gaps filled from the other."""
-        return Tag(self.label or other.label, self.handle or other.handle)
+        """This tag, its gaps filled from the other, which is of the same realm."""
+        return replace(self, label=self.label or other.label, handle=self.handle or other.handle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from tests.support.wire import CHAT, chat_body
         ({"json_schema": {"$ref": "http://127.0.0.1:1/x"}}, "json_schema"),
         ({"enable_thinking": True}, "enable_thinking"),
         ({"num_ctx": 4096, "lora": [{"id": 0, "scale": 0.5}]}, "lora"),
-        ({"cache_salt": "s"}, "cache_salt"),
+        ({"kv_transfer_params": {"a": 1}}, "kv_transfer_params"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

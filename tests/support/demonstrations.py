@@ -5,6 +5,8 @@ The table is complete by test: a new honoured field without a line here fails.
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,6 +76,16 @@ def kept_names(response: httpx.Response) -> Any:
     """The names under which the server keeps conversations now."""
     listed = httpx.get(response.request.url.join("/halogen/handles"), trust_env=False)
     return [entry["name"] for entry in listed.json()["data"]]
+
+
+def shared_without_salt(response: httpx.Response) -> Any:
+    """Whether a prompt that is new, sent as this one was, saves work for a request without a salt."""
+    body = json.loads(response.request.content)
+    body["messages"] = [{"role": "user", "content": f"{secrets.token_hex(8)} " + "word " * 60}]
+    url = response.request.url
+    httpx.post(url, json=body, trust_env=False).raise_for_status()
+    again = httpx.post(url, json={**body, "cache_salt": None}, trust_env=False)
+    return again.json()["usage"]["prompt_tokens_details"]["cached_tokens"] > 60
 
 
 def chunks_with(name: str) -> Look:
@@ -180,6 +192,7 @@ HONOURED: Mapping[str, Shown] = {
     "timings_per_token": value("timings_per_token", False, True, chunks_with("timings"), stream=True),
     "return_progress": value("return_progress", False, True, chunks_with("prompt_progress"), stream=True),
     "handle": value("handle", None, "desk", kept_names, max_tokens=1),
+    "cache_salt": value("cache_salt", None, "mine", shared_without_salt, max_tokens=1),
     # which model, and what it reads
     "model": value("model", "org/tiny:latest", "second", model, "two_models", max_tokens=1),
     "messages": value("messages", user(), user("Count to ten."), **GREEDY),

@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 6f73e4a529d99da045d24c60b5f16ff835ef0b018576617aa8c25f6df264105d; datamodel-code-generator 0.89.0
+sha256 of openapi/: 26ac1e8306d33ea55892ccb4842005248627c6b3475b61cd178341ec943acbdb; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "provider": FieldRule(contract_class="inert"),
         "trace": FieldRule(contract_class="inert"),
         "truncate_prompt_tokens": FieldRule(contract_class="guarded"),
-        "cache_salt": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "cache_salt": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
         "kv_transfer_params": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "vllm_xargs": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "models": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 6f73e4a529d99da045d24c60b5f16ff835ef0b018576617aa8c25f6df264105d; datamodel-code-generator 0.89.0
+sha256 of openapi/: 26ac1e8306d33ea55892ccb4842005248627c6b3475b61cd178341ec943acbdb; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class BookkeepingFields(ContractModel):
     "OpenRouter's tracing labels."
     truncate_prompt_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
     "vLLM's cut of a long prompt; a prompt is never cut."
-    cache_salt: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
-    "vLLM's separation of prompt caches; not done."
+    cache_salt: Annotated[str | None, Field(max_length=256), Honoured(neutral={"maxLength": 0})] = None
+    "Saved states of prompts are shared among requests with the same salt only (vLLM). It changes no answer."
     kv_transfer_params: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
     "vLLM's hand-over between servers; not done."
     vllm_xargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None

@@ -61,6 +61,11 @@ class AuthSettings(Section):
         description='Keys that are let in, best as "${env:NAME}"; with none, everyone is.',
     )
     open_models: bool = Field(False, description="Answer the model lists without a key.")
+    isolate_keys: bool = Field(
+        True,
+        description="With several keys, what requests of one leave in the prefix cache is neither used nor shown nor "
+        "forgotten for another; false shares it, and the time to the first token then tells what others have asked.",
+    )
 
 
 class SamplingSettings(Section):

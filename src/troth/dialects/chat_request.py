@@ -12,6 +12,7 @@ Divergences from OpenAI, Create chat completion:
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +69,10 @@ _SAMPLER_LETTERS = {
 
 
 def read(
-    body: ChatCompletionRequest, given: frozenset[str], parameters: CreateChatCompletionParameters | None = None
+    body: ChatCompletionRequest,
+    given: frozenset[str],
+    parameters: CreateChatCompletionParameters | None = None,
+    caller: str = "",
 ) -> Ask:
     """What the client asked for. Raises BadRequest where fields that are fine alone contradict each other."""
     streamed = bool(body.stream)
@@ -85,7 +89,7 @@ def read(
         stop=_stop(body.stop),
         logprobs=_logprobs(body),
         priority=body.priority or 0,
-        tag=Tag(label=_label(body.session_id), handle=_handle(body, parameters)),
+        tag=Tag(_label(body.session_id), _handle(body, parameters), caller, _salt(body.cache_salt)),
         add_generation_prompt=body.add_generation_prompt is not False,
         template_kwargs=_template_kwargs(body),
         progress=streamed and bool(body.return_progress),
@@ -102,6 +106,11 @@ def _label(session_id: Any) -> str | None:  # inert: any JSON is accepted, and a
     if isinstance(session_id, str) and 0 < len(session_id) <= LABEL_LENGTH_MAX:
         return session_id
     return None
+
+
+def _salt(cache_salt: str | None) -> str:
+    """A digest: a salt may be a secret, and saved states are named by it on disk."""
+    return hashlib.sha256(cache_salt.encode("utf-8", "surrogatepass")).hexdigest()[:32] if cache_salt else ""
 
 
 def _handle(body: ChatCompletionRequest, parameters: CreateChatCompletionParameters | None) -> str | None:

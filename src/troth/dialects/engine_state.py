@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from troth.dialects.served import ModelState, default_chat
+from troth.domain import Call
 from troth.engines.base import CacheReport, ConversationReport, SlotReport
 from troth.errors import NotFound, NotImplementedHere
 
@@ -23,14 +24,14 @@ class Observed(Protocol):
     def cache(self) -> CacheReport:
         """The prefix cache now, without waiting for the engine."""
 
-    def conversations(self) -> list[ConversationReport]:
-        """The saved states, the most recently used first, without waiting for the engine."""
+    def conversations(self, owner: str | None = None) -> list[ConversationReport]:
+        """The saved states, an owner's or all, the most recently used first, without waiting for the engine."""
 
-    async def forget(self, *, state_id: str | None = None, label: str | None = None) -> int:
-        """The saved states of this id or label, or all of them, are gone; returns how many they were."""
+    async def forget(self, *, state_id: str | None = None, label: str | None = None, owner: str | None = None) -> int:
+        """The saved states of this id, label and owner, None meaning any, are gone; returns how many they were."""
 
-    async def release(self, handle: str) -> bool:
-        """Nothing is held under the handle any more. True if something was."""
+    async def release(self, handle: str, owner: str | None = None) -> bool:
+        """Nothing is held under the owner's handle any more. True if something was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ class Served:
     def name(self) -> str:
         """The model's id."""
         return self.state.model.id
+
+
+def owner_of(call: Call) -> str | None:
+    """Whose states the caller sees and may forget; None: everybody's, where callers are not kept apart."""
+    return call.caller or None
 
 
 class Engines:

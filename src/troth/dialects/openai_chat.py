@@ -47,7 +47,7 @@ class OpenAIChat:
         A stream is returned once its request has left the queue, or after one keepalive's time.
         """
         body: ChatCompletionRequest = call.body
-        ask = read(body, call.given, call.parameters)
+        ask = read(body, call.given, call.parameters, call.caller)
         opened = await self._conversation.open(ask, call.account)
         heading = Heading(model=opened.plan.model.id, system_fingerprint=self._settings.system_fingerprint)
         if not body.stream:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from troth._generated.models import CacheParameters, ResetPrefixCacheParameters
-from troth.dialects.engine_state import Engines, held_tokens, share
+from troth.dialects.engine_state import Engines, held_tokens, owner_of, share
 from troth.domain import Answer, Call, Whole
 from troth.engines.base import CacheReport, SlotReport
 from troth.errors import NotImplementedHere
@@ -37,12 +37,12 @@ class PrefixCaches:
         return Whole(report(served.name, served.engine.cache(), served.engine.slots()))
 
     async def reset_prefix_cache(self, call: Call) -> Answer:
-        """Every saved state is forgotten. Raises NotImplementedHere when no cache is on."""
+        """The saved states that the caller may see are forgotten. Raises NotImplementedHere when no cache is on."""
         parameters: ResetPrefixCacheParameters = call.parameters
         keeping = [each for each in self._engines.several(parameters.model) if each.engine.cache().is_on]
         if not keeping:
             raise NotImplementedHere("The prefix cache is off: `prefix_cache_bytes` is 0.")
-        return Whole({"entries_dropped": sum([await each.engine.forget() for each in keeping])})
+        return Whole({"entries_dropped": sum([await each.engine.forget(owner=owner_of(call)) for each in keeping])})
 
 
 def report(model: str, cache: CacheReport, slots: Sequence[SlotReport]) -> dict[str, Any]:

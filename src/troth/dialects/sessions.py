@@ -18,7 +18,7 @@ from troth._generated.models import (
     ListSessionsParameters,
     ReleaseHandleParameters,
 )
-from troth.dialects.engine_state import Engines, held_tokens, share
+from troth.dialects.engine_state import Engines, held_tokens, owner_of, share
 from troth.domain import Answer, Call, Whole
 from troth.engines.base import CacheReport, ConversationReport, SlotReport
 from troth.errors import BadRequest, NotFound
@@ -41,7 +41,7 @@ class Sessions:
         served, now = self._engines.several(parameters.model), self._clock()
         caches = [each.engine.cache() for each in served]
         slots = [slot for each in served for slot in each.engine.slots()]
-        saved = [(each.name, state) for each in served for state in each.engine.conversations()]
+        saved = [(each.name, state) for each in served for state in each.engine.conversations(owner_of(call))]
         saved.sort(key=lambda pair: pair[1].used_at, reverse=True)
         sessions = [session(state, name, now) for name, state in saved]
         return Whole({"enabled": any(cache.is_on for cache in caches), "sessions": sessions} | totals(caches, slots))
@@ -56,16 +56,20 @@ class Sessions:
                 param="id",
                 code="missing_required_parameter",
             )
-        return await self._forget(parameters.model, state_id=parameters.id or None, label=parameters.label or None)
+        return await self._forget(
+            call, parameters.model, state_id=parameters.id or None, label=parameters.label or None
+        )
 
     async def forget_labelled_sessions(self, call: Call) -> Answer:
         """The states of a label are forgotten. Raises NotFound when there is none."""
         parameters: ForgetLabelledSessionsParameters = call.parameters
-        return await self._forget(parameters.model, label=parameters.label)
+        return await self._forget(call, parameters.model, label=parameters.label)
 
-    async def _forget(self, model: str | None, *, state_id: str | None = None, label: str | None = None) -> Answer:
-        served = self._engines.several(model)
-        deleted = sum([await each.engine.forget(state_id=state_id, label=label) for each in served])
+    async def _forget(
+        self, call: Call, model: str | None, *, state_id: str | None = None, label: str | None = None
+    ) -> Answer:
+        served, owner = self._engines.several(model), owner_of(call)
+        deleted = sum([await each.engine.forget(state_id=state_id, label=label, owner=owner) for each in served])
         if not deleted:
             asked = [f"id {state_id!r}"] if state_id else []
             asked += [f"label {label!r}"] if label else []
@@ -80,7 +84,7 @@ class Sessions:
         data = []
         for each in self._engines.several(parameters.model):
             running = {slot.handle for slot in each.engine.slots()}
-            states = each.engine.conversations()
+            states = each.engine.conversations(owner_of(call))
             data += [handle(state, each.name, busy=state.handle in running) for state in states if state.handle]
         return Whole({"object": "list", "data": data})
 
@@ -88,7 +92,7 @@ class Sessions:
         """Nothing is kept under the name any more. Raises NotFound when nothing was."""
         parameters: ReleaseHandleParameters = call.parameters
         served = self._engines.several(parameters.model)
-        if not any([await each.engine.release(parameters.name) for each in served]):
+        if not any([await each.engine.release(parameters.name, owner_of(call)) for each in served]):
             raise NotFound(f"Nothing is kept under the handle {parameters.name!r}.", param="name")
         return Whole({"name": parameters.name, "released": True})
 

@@ -57,12 +57,13 @@ def create_asgi(
     )
     models = _models(tables)
     check_guard(settings.guard, models)
-    keyring = Keyring(settings.api_keys)
+    keyring = Keyring(settings.api_keys, isolate=settings.isolate_keys)
     refuser = Refuser(metrics, _field_names(models))
     steps = Steps(
         bodies=BodyRules(settings.body_bytes_max, settings.strict_content_type),
         contract=Contract(settings.unknown_fields, frozenset(settings.guard), tables.prefixes),
         refuser=refuser,
+        keyring=keyring,
         streams=StreamSender(keepalive_seconds=settings.keepalive_seconds, stop_seconds=settings.stop_seconds),
         model=tables.model,
     )

@@ -22,6 +22,7 @@ from troth.edge.enforcement import Contract
 from troth.edge.exchange import Exchange, exchange_of
 from troth.edge.parameters import Parameters
 from troth.edge.refusals import Refuser
+from troth.edge.security import Keyring
 from troth.edge.settings import OperationRow
 from troth.edge.streaming import StreamSender
 from troth.edge.validation import body_refusal
@@ -39,6 +40,7 @@ class Steps:
     bodies: BodyRules
     contract: Contract
     refuser: Refuser
+    keyring: Keyring
     streams: StreamSender
     model: Callable[[str], type[ContractModel]]
 
@@ -108,6 +110,7 @@ class ContractOperation:
             given=given,
             account=exchange.account,
             local=_is_local(scope),
+            caller=self._steps.keyring.caller(scope["headers"]),
         )
 
 

@@ -27,8 +27,10 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 class Keyring:
     """The configured keys, as digests: comparing takes the same time whatever is sent."""
 
-    def __init__(self, keys: Iterable[str]) -> None:
+    def __init__(self, keys: Iterable[str], *, isolate: bool = False) -> None:
+        """`isolate`: several keys are several callers."""
         self._digests = tuple(hashlib.sha256(key.encode()).digest() for key in keys)
+        self._isolates = isolate and len(set(self._digests)) > 1
 
     def __bool__(self) -> bool:
         return bool(self._digests)
@@ -40,6 +42,15 @@ class Keyring:
         for known in self._digests:
             found |= hmac.compare_digest(known, digest)
         return found
+
+    def caller(self, headers: Iterable[tuple[bytes, bytes]]) -> str:
+        """A digest of the right key among these headers, where callers are kept apart, else an empty string."""
+        if self._isolates:
+            for name, value in headers:
+                key = _key_in(name, value.decode("latin-1"))
+                if key is not None and self.holds(key):
+                    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        return ""
 
     def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> Unauthorized | None:
         """Why these headers are not let in; None when they are, or when no key is configured."""

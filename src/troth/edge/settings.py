@@ -15,6 +15,7 @@ class EdgeSettings:
 
     api_keys: tuple[str, ...] = ()  # none: everybody is let in
     open_models: bool = False
+    isolate_keys: bool = True  # callers with different keys share no saved prompts
     cors: bool = True
     body_bytes_max: int = 67108864
     strict_content_type: bool = False

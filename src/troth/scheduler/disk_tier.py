@@ -23,7 +23,7 @@ from troth.engines.base import State
 
 logger = logging.getLogger(__name__)
 
-FORMAT = "troth-state-1"
+FORMAT = "troth-state-2"
 SUFFIX = ".state"
 HEADER_BYTES_MAX = 4096
 
@@ -48,6 +48,8 @@ class Header:
     state_bytes: int
     label: str | None
     handle: str | None
+    owner: str
+    salt: str
     format: str = FORMAT
 
     @classmethod
@@ -119,7 +121,7 @@ class DiskTier:
         self._writer.shutdown(wait=True)
 
     def _write(self, filed: Filed, state: State) -> None:
-        header = Header(self._key, len(filed.tokens), len(state), filed.tag.label, filed.tag.handle)
+        header = Header(self._key, len(filed.tokens), len(state), **asdict(filed.tag))
         partial = self._path(filed.id).with_suffix(".part")
         try:
             with partial.open("wb") as file:
@@ -146,7 +148,8 @@ class DiskTier:
         if size != len(line) + 4 * header.tokens + header.state_bytes:
             return None
         in_memory = 4 * header.tokens + header.state_bytes
-        return Filed(path.stem, tokens, Tag(header.label, header.handle), in_memory, used_at)
+        tag = Tag(header.label, header.handle, header.owner, header.salt)
+        return Filed(path.stem, tokens, tag, in_memory, used_at)
 
     def _path(self, state_id: str) -> Path:
         return self._folder / f"{state_id}{SUFFIX}"

@@ -35,7 +35,7 @@ from troth.scheduler.counters import Counters
 from troth.scheduler.disk_tier import DiskTier
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
-from troth.scheduler.prefix_cache import CacheLimits, PrefixCache
+from troth.scheduler.prefix_cache import CacheLimits, PrefixCache, Saved
 from troth.scheduler.request import Choice, Delivery, Request
 from troth.scheduler.scheduler import Scheduler, stopping_fault
 from troth.scheduler.ticket import LaneTicket
@@ -263,8 +263,8 @@ class Lane:
             **asdict(counters),
         )
 
-    def conversations(self) -> list[ConversationReport]:
-        """The saved states, the most recently used first. Raises Unavailable while the model loads."""
+    def conversations(self, owner: str | None = None) -> list[ConversationReport]:
+        """Saved states, an owner's or all, the most recently used first. Raises Unavailable while the model loads."""
         _, scheduler = self._ready()
         return [
             ConversationReport(
@@ -279,18 +279,21 @@ class Lane:
                 in_memory=each.state is not None,
                 on_disk=each.is_filed,
             )
-            for each in scheduler.cache.conversations()
+            for each in scheduler.cache.conversations(owner)
         ]
 
-    async def forget(self, *, state_id: str | None = None, label: str | None = None) -> int:
-        """The saved states of this id or label, or all of them, are gone; returns how many they were."""
-        return await self._on_thread(
-            lambda cache: cache.forget(lambda each: state_id in (None, each.id) and label in (None, each.tag.label))
-        )
+    async def forget(self, *, state_id: str | None = None, label: str | None = None, owner: str | None = None) -> int:
+        """The saved states of this id, label and owner, None meaning any, are gone; returns how many they were."""
 
-    async def release(self, handle: str) -> bool:
-        """Nothing is held under the handle any more. True if something was."""
-        return await self._on_thread(lambda cache: cache.release(handle))
+        def is_meant(saved: Saved) -> bool:
+            tag = saved.tag
+            return state_id in (None, saved.id) and label in (None, tag.label) and owner in (None, tag.owner)
+
+        return await self._on_thread(lambda cache: cache.forget(is_meant))
+
+    async def release(self, handle: str, owner: str | None = None) -> bool:
+        """Nothing is held under the owner's handle any more. True if something was."""
+        return await self._on_thread(lambda cache: cache.release(handle, owner))
 
     async def _on_thread(self, work: Callable[[PrefixCache], T]) -> T:
         """What `work` returns when the scheduler's thread has done it, between two steps."""

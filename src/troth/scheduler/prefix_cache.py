@@ -1,8 +1,8 @@
 """Saved states of sequences in ordinary memory, found again by the tokens that made them.
 
 A state is the decoder's memory of one sequence. It is saved when a prompt has been read and when an
-answer has ended, and restored into a free slot when a new prompt begins with the same tokens: token for
-token, so that no state of one conversation ever reaches another. Least recently used states go first
+answer has ended, and restored into a free slot when a new prompt of the same realm begins with the same
+tokens: token for token, so that no state of one conversation ever reaches another. Least recently used states go first
 when the budget is spent: to disk, if there is a disk tier and it has them by then, and read from there
 when they are needed again. The scheduler's thread alone matches, loads, stores and forgets; anyone may
 call `size` and `conversations`, which take one look.
@@ -12,13 +12,17 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from troth.domain import Tag, TokenIds
 from troth.engines.base import State
 from troth.scheduler.disk_tier import DiskTier, Filed
 from troth.scheduler.prefix_tree import PrefixTree
+
+Realm = tuple[str, str]  # see `Tag.realm`
+OPEN: Realm = Tag().realm
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class PrefixCache:
         self.counters = CacheCounters()
         self._can_cut = can_cut
         self._clock = clock
-        self._tree: PrefixTree[Saved] = PrefixTree()
+        self._trees: defaultdict[Realm, PrefixTree[Saved]] = defaultdict(PrefixTree)
         self._by_age: dict[str, Saved] = {}  # the least recently used first
         self._bytes = 0  # in memory
         self._disk_bytes = 0
@@ -99,15 +103,16 @@ class PrefixCache:
 
     # ---- for the scheduler ----------------------------------------------------------------------
 
-    def match(self, tokens: TokenIds) -> tuple[Saved | None, int]:
-        """The state that gives the longest beginning of `tokens`, and that length. Counts nothing."""
-        if not self.is_on:
+    def match(self, tokens: TokenIds, realm: Realm = OPEN) -> tuple[Saved | None, int]:
+        """The state of this realm that gives the longest beginning of `tokens`, and that length. Counts nothing."""
+        tree = self._trees.get(realm)
+        if not self.is_on or tree is None:
             return None, 0
-        saved, length = self._tree.longest(tokens)
+        saved, length = tree.longest(tokens)
         if saved is None or length < self.limits.tokens_min:
             return None, 0
         if not self._can_cut and length < len(saved.tokens):
-            whole = self._tree.beginnings(tokens)
+            whole = tree.beginnings(tokens)
             return (whole[-1], len(whole[-1].tokens)) if whole else (None, 0)
         return saved, length
 
@@ -128,7 +133,8 @@ class PrefixCache:
         """True when a state of these tokens would be worth saving: nothing stored covers it already."""
         if not self.is_on or len(tokens) < self.limits.tokens_min:
             return False
-        saved, length = self._tree.longest(tokens)
+        tree = self._trees.get(tag.realm)
+        saved, length = tree.longest(tokens) if tree is not None else (None, 0)
         if saved is None or length < len(tokens):
             return True
         if len(saved.tokens) == len(tokens):
@@ -144,11 +150,11 @@ class PrefixCache:
         now, size = self._clock(), state.nbytes + tokens.nbytes
         saved = Saved(f"seq-{secrets.token_hex(6)}", tokens.copy(), state, size, tag, now, now)
         if tag.handle is not None:
-            self.release(tag.handle)
+            self.release(tag.handle, tag.owner)
         if saved.size + self._held_bytes() > self.limits.budget_bytes:
             self.counters.refused += 1
             return
-        for shorter in self._tree.beginnings(tokens) if self._can_cut else ():
+        for shorter in self._trees[tag.realm].beginnings(tokens) if self._can_cut else ():
             # The longer state gives every beginning that the shorter one gave.
             if shorter.tag.handle is None:
                 saved.tag = saved.tag.or_else(shorter.tag)
@@ -181,7 +187,7 @@ class PrefixCache:
 
     def _take(self, saved: Saved) -> None:
         """The state is in the tree and counted."""
-        replaced = self._tree.add(saved.tokens, saved)
+        replaced = self._trees[saved.tag.realm].add(saved.tokens, saved)
         if replaced is not None:
             self._forget_bytes(replaced)
         self._by_age[saved.id] = saved
@@ -214,11 +220,12 @@ class PrefixCache:
         """True for a state in memory that nobody holds, or that disk holds as well."""
         return saved.state is not None and (saved.tag.handle is None or saved.is_filed)
 
-    def release(self, handle: str) -> bool:
-        """No state is held under the handle; what it held may be evicted like any other. True if one was held."""
+    def release(self, handle: str, owner: str | None = None) -> bool:
+        """No state is held under the owner's handle; what it held may be evicted like any other. True if one was
+        held. Without an owner it is anybody's handle."""
         for saved in self._by_age.values():
-            if saved.tag.handle == handle:
-                saved.tag = Tag(saved.tag.label)
+            if saved.tag.handle == handle and owner in (None, saved.tag.owner):
+                saved.tag = replace(saved.tag, handle=None)
                 return True
         return False
 
@@ -234,7 +241,10 @@ class PrefixCache:
         return len(meant)
 
     def _drop(self, saved: Saved) -> None:
-        self._tree.remove(saved.tokens)
+        tree = self._trees[saved.tag.realm]
+        tree.remove(saved.tokens)
+        if tree.is_empty:
+            del self._trees[saved.tag.realm]
         self._forget_bytes(saved)
 
     def _forget_bytes(self, saved: Saved) -> None:
@@ -267,6 +277,6 @@ class PrefixCache:
         if self._disk is not None:
             self._disk.close()
 
-    def conversations(self) -> Sequence[Saved]:
-        """What is kept now, the most recently used first."""
-        return list(self._by_age.values())[::-1]
+    def conversations(self, owner: str | None = None) -> Sequence[Saved]:
+        """What is kept now, the owner's or everybody's, the most recently used first."""
+        return [saved for saved in list(self._by_age.values())[::-1] if owner in (None, saved.tag.owner)]

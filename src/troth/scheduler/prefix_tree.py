@@ -38,6 +38,11 @@ class PrefixTree(Generic[Entry]):
     def __init__(self) -> None:
         self._root: Node[Entry] = Node(np.empty(0, np.int32))
 
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing is stored."""
+        return not self._root.children
+
     def longest(self, tokens: TokenIds) -> tuple[Entry | None, int]:
         """An entry with the longest beginning in common with `tokens`, and its length; (None, 0) without."""
         node, matched = self._root, 0

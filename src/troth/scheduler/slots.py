@@ -9,6 +9,7 @@ with one memory per sequence computes neighbouring slots together.
 from __future__ import annotations
 
 import heapq
+import logging
 import time
 
 from troth.engines.base import Decoder, State
@@ -16,6 +17,8 @@ from troth.scheduler.counters import Counters
 from troth.scheduler.prefix_cache import PrefixCache
 from troth.scheduler.prefix_tree import common_length
 from troth.scheduler.request import Choice, Request
+
+logger = logging.getLogger(__name__)
 
 HOLE_STEPS_MAX = 3  # a hole that lives longer than this is filled
 FOLLOW_TOKENS_MIN = 64  # a shared beginning shorter than this is not worth waiting for
@@ -31,6 +34,7 @@ class Slots:
         self._counters = counters
         self._free = list(range(decoder.slots))  # heap: the lowest slot first
         self._hole_steps = 0
+        self._unclean: set[int] = set()  # free slots whose memory is not empty yet
 
     @property
     def is_full(self) -> bool:
@@ -48,6 +52,8 @@ class Slots:
         request = choice.request
         choice.slot = heapq.heappop(self._free)
         self.running[choice.slot] = choice
+        request.running.append(choice)  # from here on whoever fails finds it and can end it
+        self._wipe()
         if choice.parked is not None:
             self.decoder.restore(choice.slot, choice.parked, choice.held)
             choice.parked = None
@@ -56,13 +62,12 @@ class Slots:
             choice.held = request.prompt_tokens
         else:
             self._begin(choice)
-        request.running.append(choice)
 
     def _begin(self, choice: Choice) -> None:
         """The choice holds the longest beginning of its prompt that is saved; one token is always computed."""
         request = choice.request
         wanted = request.job.prompt.tokens[:-1]
-        saved, length = self.cache.match(wanted)
+        saved, length = self.cache.match(wanted, request.job.tag.realm)
         started = time.perf_counter()
         state = self.cache.load(saved) if saved is not None else None
         is_first = not request.is_started
@@ -100,10 +105,10 @@ class Slots:
     def _leader(self, request: Request) -> tuple[Choice, int] | None:
         """The choice that reads the longest beginning of this prompt which is not saved yet, and its length."""
         prompt = request.job.prompt.tokens[:-1]
-        _, known = self.cache.match(prompt)
+        _, known = self.cache.match(prompt, request.job.tag.realm)
         best: tuple[Choice, int] | None = None
         for reader in self.running.values():
-            if not reader.is_reading:
+            if not reader.is_reading or reader.request.job.tag.realm != request.job.tag.realm:
                 continue
             shared = common_length(prompt, reader.request.job.prompt.tokens)
             if shared >= known + FOLLOW_TOKENS_MIN and (best is None or shared > best[1]):
@@ -133,9 +138,12 @@ class Slots:
     def unseat(self, choice: Choice, *, keep: bool) -> None:
         """The choice has no slot and no sampler. `keep` saves its state for whoever continues from here."""
         if keep and self.cache.wants(choice.held_tokens(), choice.request.job.tag):
-            if self.decoder.can_cut:
-                self.decoder.forget(choice.slot, choice.held)  # a draft may reach further than what was said
-            self._keep(choice, self.decoder.save(choice.slot))
+            try:
+                if self.decoder.can_cut:
+                    self.decoder.forget(choice.slot, choice.held)  # a draft may reach further than what was said
+                self._keep(choice, self.decoder.save(choice.slot))
+            except Exception:  # whoever continues from here reads it again; the answer that has ended is whole
+                logger.exception("event=state_not_kept")
         if choice.sampler is not None:
             choice.sampler.close()
             choice.sampler = None
@@ -149,11 +157,25 @@ class Slots:
         self._counters.preemptions += 1
 
     def _leave(self, choice: Choice) -> None:
-        del self.running[choice.slot]
-        self.decoder.forget(choice.slot, 0)
-        heapq.heappush(self._free, choice.slot)
-        choice.slot = -1
+        slot, choice.slot = choice.slot, -1
+        del self.running[slot]
+        heapq.heappush(self._free, slot)
         choice.request.running.remove(choice)
+        self._empty(slot)
+
+    def _empty(self, slot: int) -> None:
+        """The slot, which is free, holds nothing, or will not when the next sequence is seated."""
+        self._unclean.add(slot)
+        try:
+            self._wipe()
+        except Exception:  # the boundary of what ended here: it is not at fault
+            logger.exception("event=slot_not_emptied")
+
+    def _wipe(self) -> None:
+        """Every free slot is empty."""
+        for slot in sorted(self._unclean):
+            self.decoder.forget(slot, 0)
+            self._unclean.discard(slot)
 
     def least_urgent(self, than: Request) -> Choice | None:
         """The running choice that should give way to a request of lower priority number; None if none should."""
@@ -169,13 +191,17 @@ class Slots:
         if self._hole_steps <= HOLE_STEPS_MAX:
             return
         self._hole_steps = 0
-        choice = self.running.pop(max(self.running))
-        state = self.decoder.save(choice.slot)
-        self.decoder.forget(choice.slot, 0)
-        heapq.heappush(self._free, choice.slot)
-        choice.slot = heapq.heappop(self._free)
-        self.decoder.restore(choice.slot, state, choice.held)
-        self.running[choice.slot] = choice
+        source, target = max(self.running), self._free[0]
+        choice = self.running[source]
+        state = self.decoder.save(source)
+        self._wipe()
+        self._unclean.add(target)  # until it is known to hold the sequence
+        self.decoder.restore(target, state, choice.held)
+        self._unclean.discard(target)
+        heapq.heapreplace(self._free, source)
+        del self.running[source]
+        choice.slot, self.running[target] = target, choice
+        self._empty(source)
         self._counters.moves += 1
 
     def occupants(self) -> list[Choice]:

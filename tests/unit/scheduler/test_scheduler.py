@@ -278,6 +278,62 @@ def test_an_unexpected_error_in_a_step_leaves_the_scheduler_serving(caplog: pyte
     assert "surprise" in caplog.text
 
 
+@pytest.mark.parametrize("call", [1, 2, 3])
+@pytest.mark.parametrize(
+    "stage", ["begin", "add", "decode", "sampler", "pick", "logprobs", "save", "restore", "forget"]
+)
+def test_an_error_at_any_stage_leaves_the_scheduler_serving(stage: str, call: int) -> None:
+    decoder = ScriptedDecoder(slots=3)
+    real, calls = getattr(decoder, stage), count(1)
+
+    def failing(*arguments: object, **more: object) -> object:
+        if next(calls) == call:
+            raise KeyError("surprise")
+        return real(*arguments, **more)
+
+    setattr(decoder, stage, failing)
+    bench = Bench(decoder, cache=CacheLimits(1 << 20, tokens_min=2), draft_tokens_max=4)
+    shared = list(range(1, 9))
+    for number in range(5):
+        bench.submit([*shared, number + 9], 6, choices=1 + number % 2, logprobs=1, priority=-number)
+        bench.scheduler.step()
+    bench.settle()
+    assert next(calls) > call, "the stage was never reached"
+    good = bench.submit([3, 4, 5], 5)
+    bench.settle()
+
+    assert bench.said(good) == words(alone([3, 4, 5], 7, 5))
+    assert bench.scheduler.slots.running == {}
+    assert is_clean(decoder)
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+@pytest.mark.parametrize("stage", ["save", "restore", "forget"])
+def test_an_error_while_a_hole_is_closed_loses_nobody(stage: str, call: int) -> None:
+    decoder = ScriptedDecoder(slots=3, picker=lambda held, seed: 1 + len(held) % 20)
+    bench = Bench(decoder)
+    short = bench.submit([1, 2], 2)
+    long = bench.submit([3, 4], 30)
+    bench.scheduler.step()
+    real, calls = getattr(decoder, stage), count(1)
+
+    def failing(*arguments: object, **more: object) -> object:
+        if next(calls) == call:
+            raise KeyError("surprise")
+        return real(*arguments, **more)
+
+    setattr(decoder, stage, failing)
+    bench.settle()
+
+    for request in (short, long):
+        assert request.is_over
+        assert id(request) in bench.faults or bench.events[id(request)][-1].__class__ is Finished
+    bench.submit([5, 6], 1)
+    bench.settle()
+    assert bench.scheduler.slots.running == {}
+    assert is_clean(decoder)
+
+
 def test_stop_ends_what_runs_and_what_waits_with_a_fault() -> None:
     bench = Bench(ScriptedDecoder(slots=1, picker=lambda held, seed: 1))
     first, second = bench.submit([1, 2], 50), bench.submit([3, 4], 50)

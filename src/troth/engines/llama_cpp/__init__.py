@@ -29,7 +29,7 @@ HONOURS = frozenset(
         "dry_penalty_last_n", "dry_sequence_breakers", "mirostat", "mirostat_tau", "mirostat_eta",
         "min_keep", "samplers", "logit_bias", "ignore_eos", "logprobs", "top_logprobs", "n_probs",
         "timings_per_token", "return_progress", "add_generation_prompt", "chat_template_kwargs",
-        "handle", "X-Halogen-Handle",
+        "handle", "X-Halogen-Handle", "cache_salt",
     }
 )  # fmt: skip
 
