@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from troth.domain import Sampling, TokenIds, TokenLogprob
@@ -23,6 +24,7 @@ class LetterVocabulary:
     eos_text = ""
     end_ids = frozenset({END})
     control_texts: tuple[str, ...] = ()
+    fill_ids: Mapping[str, int] = MappingProxyType({})
     chat_template: str | None = "{% for m in messages %}{{ m.content }}{% endfor %}"
 
     def tokenize(self, text: str, *, special: bool, bos: bool) -> TokenIds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class ScriptedVocabulary:
         self, controls: tuple[str, ...] = CONTROLS, *, chat_template: str | None = CHATML, adds_bos: bool = False
     ) -> None:
         self.control_texts = controls
+        self.fill_ids: Mapping[str, int] = {}
         self.chat_template = chat_template
         self.adds_bos = adds_bos
         self.bos_text = "<s>"

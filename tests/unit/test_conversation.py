@@ -22,6 +22,7 @@ from troth.domain import (
     Piece,
     Said,
     ServedModel,
+    Talk,
     Timings,
     Turn,
     Usage,
@@ -136,7 +137,7 @@ class Scene:
 
     async def open(self, **said: Any) -> Opened:
         try:
-            return await self.conversation.open(Ask(turns=(Turn(role="user", text="hi"),), **said), self.account)
+            return await self.conversation.open(Ask(source=Talk((Turn(role="user", text="hi"),)), **said), self.account)
         finally:
             self.prompts.close()
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from troth._generated.models import ChatCompletionRequest, CreateChatCompletionParameters
-from troth.domain import Ask, Role, Tag, Turn
+from troth.domain import Ask, Role, Tag, Talk, Turn
 from troth.errors import BadRequest
 
 LABEL_LENGTH_MAX = 256  # what `DELETE /sessions/{label}` takes
@@ -77,7 +77,11 @@ def read(
     """What the client asked for. Raises BadRequest where fields that are fine alone contradict each other."""
     streamed = bool(body.stream)
     return Ask(
-        turns=tuple(_turn(message) for message in body.messages),
+        source=Talk(
+            tuple(_turn(message) for message in body.messages),
+            add_generation_prompt=body.add_generation_prompt is not False,
+            template_kwargs=_template_kwargs(body),
+        ),
         model=body.model,
         given=given,
         sampling=_sampling(body),
@@ -90,8 +94,6 @@ def read(
         logprobs=_logprobs(body),
         priority=body.priority or 0,
         tag=Tag(_label(body.session_id), _handle(body, parameters), caller, _salt(body.cache_salt)),
-        add_generation_prompt=body.add_generation_prompt is not False,
-        template_kwargs=_template_kwargs(body),
         progress=streamed and bool(body.return_progress),
         token_timings=streamed and bool(body.timings_per_token),
     )

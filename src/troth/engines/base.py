@@ -17,6 +17,7 @@ import numpy.typing as npt
 from troth.domain import Job, Sampling, Ticket, TokenIds, TokenLogprob
 
 State = npt.NDArray[np.uint8]  # the saved memory of one sequence
+FILL_MARKS = ("prefix", "suffix", "middle", "repository", "separator")
 EngineStatus = Literal["loading", "ready", "failed", "stopped"]
 LoadProgress = Callable[[float], bool | None]  # 0.0 … 1.0, on the engine's thread; False: give up
 
@@ -130,6 +131,7 @@ class Vocabulary(Protocol):
     eos_text: str
     end_ids: frozenset[int]  # every token id that ends a reply
     control_texts: tuple[str, ...]  # texts that parse as control tokens
+    fill_ids: Mapping[str, int]  # marks for filling gaps that the model has, of FILL_MARKS
     chat_template: str | None  # the model's own Jinja source
 
     def tokenize(self, text: str, *, special: bool, bos: bool) -> TokenIds:

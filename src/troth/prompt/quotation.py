@@ -51,6 +51,10 @@ class Quotation:
             if part:
                 yield part, position % 2 == 0
 
+    def plain(self, rendered: str) -> str:
+        """The rendered text as it would have been without quoting."""
+        return "".join(part for part, _ in self.parts(rendered))
+
     def control_count(self, rendered: str) -> int:
         """How many control texts of two or more characters are left in the parts of a rendered text."""
         return sum(len(self._control.findall(part)) for part, _ in self.parts(rendered))

@@ -10,17 +10,22 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
-from troth.domain import Plan, Prompt, TokenIds
+from troth.domain import Gap, Plan, Prompt, RawText, Talk, TokenIds
 from troth.engines.base import Vocabulary
 from troth.errors import BadRequest, NotImplementedHere, OverContext, QueueFull
 from troth.prompt.bias import by_token
+from troth.prompt.gap import GapTokens, gap_to_fill
 from troth.prompt.messages import SystemMessages, normal_form
 from troth.prompt.quotation import Quotation, each_text
+from troth.prompt.raw import Written, raw_text
 from troth.prompt.template import Template, TemplateLimits
 from troth.prompt.variables import client_variables
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +36,7 @@ class PromptSettings:
     prompt_threads: int = 1
     queue_max: int = 64  # prompts that wait for a thread; one more gets 429
     template: TemplateLimits = field(default_factory=TemplateLimits)
+    gap_tokens: GapTokens = field(default_factory=GapTokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +62,21 @@ class Prompts:
     async def render(self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int) -> Prompt:
         """The prompt of the plan, with the answer's budget fitted into the context.
 
-        Raises: NotImplementedHere without a chat template, BadRequest in the words of the template or for
-        an empty prompt, OverContext when the prompt alone fills the context, QueueFull.
+        Raises: NotImplementedHere without a chat template or tokens to fill gaps with, BadRequest in the words
+        of the template or for an empty prompt, OverContext when the prompt alone fills the context, QueueFull.
         """
+        return await self._on_thread(lambda: self._render(plan, vocabulary, context_tokens))
+
+    async def write(self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int) -> Written:
+        """What the model would read, however long it is. Raises what `render` raises but for OverContext."""
+        return await self._on_thread(lambda: self._write(plan, vocabulary, context_tokens))
+
+    async def _on_thread(self, work: Callable[[], T]) -> T:
         if self._pending >= self._settings.queue_max + self._settings.prompt_threads:
             raise QueueFull(self._pending, retry_seconds=1)
         self._pending += 1
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, self._render, plan, vocabulary, context_tokens)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         finally:
             self._pending -= 1
 
@@ -77,42 +89,25 @@ class Prompts:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _render(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> Prompt:
-        script = self._script(plan.model.id, vocabulary)
         bias = by_token(plan.ask.logit_bias, vocabulary)
-        text = self._text(plan, script, vocabulary)
-        tokens = tokenize(text, script.quotation, vocabulary)
-        if len(tokens) >= context_tokens:
-            raise OverContext(len(tokens), context_tokens)
-        fit = plan.budget.fit(len(tokens), context_tokens)
-        return Prompt(tokens, fit.answer_tokens, context_tokens, bias, fit.clamped_from)
+        written = self._write(plan, vocabulary, context_tokens)
+        if len(written.tokens) >= context_tokens:
+            raise OverContext(len(written.tokens), context_tokens)
+        fit = plan.budget.fit(len(written.tokens), context_tokens)
+        return Prompt(written.tokens, fit.answer_tokens, context_tokens, bias, fit.clamped_from, written.text)
 
-    def _text(self, plan: Plan, script: Script, vocabulary: Vocabulary) -> str:
-        """The rendered conversation, quoted. Rendered twice only when content might meet a half-written mark."""
-        messages = normal_form(plan.ask.turns, self._settings.system_messages)
-        kwargs = client_variables(plan.ask.template_kwargs, script.template)
-        quotation = script.quotation
-        meets = False
+    def _write(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> Written:
+        match plan.ask.source:
+            case Talk() as talk:
+                return self._talk(talk, self._script(plan.model.id, vocabulary), vocabulary)
+            case RawText() as raw:
+                return raw_text(raw, vocabulary)
+            case Gap() as gap:
+                return gap_to_fill(gap, plan.model.id, vocabulary, context_tokens, self._settings.gap_tokens)
 
-        def rendered(change: Callable[[str], str]) -> str:
-            variables = {name: each_text(value, change, quotation.quote) for name, value in kwargs.items()}
-            variables |= {
-                "messages": [_changed(message, change) for message in messages],
-                "add_generation_prompt": plan.ask.add_generation_prompt,
-                "bos_token": vocabulary.bos_text,
-                "eos_token": vocabulary.eos_text,
-            }
-            return script.template.render(variables)
-
-        def quote(text: str) -> str:
-            nonlocal meets
-            meets = meets or quotation.may_complete(text)
-            return quotation.quote(text)
-
-        text = rendered(quote)
-        if not meets:
-            return text
-        enclosed = rendered(quotation.enclose)
-        return enclosed if quotation.control_count(enclosed) < quotation.control_count(text) else text
+    def _talk(self, talk: Talk, script: Script, vocabulary: Vocabulary) -> Written:
+        text = rendered(talk, script, vocabulary, self._settings.system_messages)
+        return Written(tokenize(text, script.quotation, vocabulary), script.quotation.plain(text))
 
     def _script(self, model_id: str, vocabulary: Vocabulary) -> Script:
         """Compiled at first use and again only when the model behind the id has changed."""
@@ -126,6 +121,35 @@ class Prompts:
         script = Script(Template(source, self._settings.template), Quotation(controls), controls)
         self._scripts[model_id] = script
         return script
+
+
+def rendered(talk: Talk, script: Script, vocabulary: Vocabulary, system_messages: SystemMessages) -> str:
+    """The rendered conversation, quoted. Rendered twice only when content might meet a half-written mark."""
+    messages = normal_form(talk.turns, system_messages)
+    kwargs = client_variables(talk.template_kwargs, script.template)
+    quotation = script.quotation
+    meets = False
+
+    def render(change: Callable[[str], str]) -> str:
+        variables = {name: each_text(value, change, quotation.quote) for name, value in kwargs.items()}
+        variables |= {
+            "messages": [_changed(message, change) for message in messages],
+            "add_generation_prompt": talk.add_generation_prompt,
+            "bos_token": vocabulary.bos_text,
+            "eos_token": vocabulary.eos_text,
+        }
+        return script.template.render(variables)
+
+    def quote(text: str) -> str:
+        nonlocal meets
+        meets = meets or quotation.may_complete(text)
+        return quotation.quote(text)
+
+    text = render(quote)
+    if not meets:
+        return text
+    enclosed = render(quotation.enclose)
+    return enclosed if quotation.control_count(enclosed) < quotation.control_count(text) else text
 
 
 def tokenize(text: str, quotation: Quotation, vocabulary: Vocabulary) -> TokenIds:

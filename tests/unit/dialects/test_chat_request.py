@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from troth._generated.models import ChatCompletionRequest, CreateChatCompletionParameters
 from troth.dialects.chat_request import include_usage, read
-from troth.domain import SAMPLER_NAMES, Ask, Tag, Turn
+from troth.domain import SAMPLER_NAMES, Ask, Tag, Talk, Turn
 from troth.errors import BadRequest
 
 HELLO = [{"role": "user", "content": "hello"}]
@@ -25,8 +25,14 @@ def ask(**fields: Any) -> Ask:
     return read(body(**fields), frozenset(fields))
 
 
+def talk(**fields: Any) -> Talk:
+    source = ask(**fields).source
+    assert isinstance(source, Talk)
+    return source
+
+
 def test_a_bare_request_asks_for_nothing_but_an_answer() -> None:
-    assert read(body(), frozenset()) == Ask(turns=(Turn(role="user", text="hello"),))
+    assert read(body(), frozenset()) == Ask(source=Talk((Turn(role="user", text="hello"),)))
 
 
 def test_developers_are_system_and_parts_are_lines() -> None:
@@ -38,7 +44,7 @@ def test_developers_are_system_and_parts_are_lines() -> None:
         {"role": "user", "content": []},
     ]
 
-    assert ask(messages=messages).turns == (
+    assert talk(messages=messages).turns == (
         Turn(role="system", text="be\nbrief"),
         Turn(role="user", text="hi", name="ann"),
         Turn(role="assistant", text=""),
@@ -211,7 +217,7 @@ def test_the_other_fields_are_handed_on() -> None:
     heard = ask(**fields)
 
     assert (heard.model, heard.choices, heard.ignore_eos, heard.priority) == ("m", 3, True, -2)
-    assert (heard.add_generation_prompt, heard.template_kwargs) == (False, {"tone": "dry"})
+    assert (talk(**fields).add_generation_prompt, talk(**fields).template_kwargs) == (False, {"tone": "dry"})
     assert heard.given == frozenset(fields)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class Words:
     eos_text = "</s>"
     end_ids = frozenset({2, 0})
     control_texts: tuple[str, ...] = ("<s>", "</s>")
+    fill_ids: Mapping[str, int] = MappingProxyType({})
     chat_template: str | None = "{{ messages }}"
 
     def tokenize(self, text: str, *, special: bool, bos: bool) -> TokenIds:

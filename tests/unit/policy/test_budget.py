@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from troth.domain import Ask, Budget, Plan, ServedModel
+from troth.domain import Ask, Budget, Plan, ServedModel, Talk
 from troth.errors import BadRequest
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
 
 
 def decide(asked: int | None, settings: PolicySettings) -> Plan:
-    said = Ask(turns=(), budget_tokens=asked, budget_field="max_completion_tokens")
+    said = Ask(source=Talk(()), budget_tokens=asked, budget_field="max_completion_tokens")
     return Policy([ServedModel("m", "chat", "scripted")], settings, {}).decide(said)
 
 

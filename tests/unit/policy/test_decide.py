@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troth.domain import SAMPLER_NAMES, Ask, Plan, Sampling, ServedModel, Turn
+from troth.domain import SAMPLER_NAMES, Ask, Plan, Sampling, ServedModel, Talk, Turn
 from troth.errors import Refusal
 from troth.policy.decide import SEEDS, Policy, draw_seed
 from troth.policy.terms import PolicySettings
@@ -26,7 +26,7 @@ SAMPLING: dict[str, st.SearchStrategy[Any]] = {
 }
 ASKS = st.builds(
     Ask,
-    turns=st.just(()),
+    source=st.just(Talk(())),
     model=st.none() | st.sampled_from(["", "m", "agent", "other", "embedder"]) | st.text(max_size=4),
     given=st.frozensets(st.sampled_from(["temperature", "stop", "mirostat"])),
     sampling=st.fixed_dictionaries({}, optional=SAMPLING),
@@ -45,7 +45,7 @@ def policy(settings: PolicySettings = SETTINGS, sampling: Mapping[str, Any] | No
 
 
 def ask(**said: Any) -> Ask:
-    return Ask(turns=(Turn(role="user", text="hi"),), **said)
+    return Ask(source=Talk((Turn(role="user", text="hi"),)), **said)
 
 
 @given(ASKS)

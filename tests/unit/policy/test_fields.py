@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from troth.domain import Ask, ServedModel
+from troth.domain import Ask, ServedModel, Talk
 from troth.errors import Unsupported
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
@@ -25,7 +25,7 @@ RULES = {"mirostat": Rule({"enum": [0]}), "temperature": Rule(None), "grammar": 
 
 
 def decide(*given: str) -> None:
-    Policy([MODEL], PolicySettings(), RULES).decide(Ask(turns=(), given=frozenset(given)))
+    Policy([MODEL], PolicySettings(), RULES).decide(Ask(source=Talk(()), given=frozenset(given)))
 
 
 def test_fields_that_the_engine_honours_pass() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from troth.domain import Ask, Plan, ServedModel
+from troth.domain import Ask, Plan, ServedModel, Talk
 from troth.errors import BadRequest
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
@@ -15,7 +15,7 @@ SETTINGS = PolicySettings(choices_max=2, stop_strings_max=3, stop_bytes_max=10, 
 
 
 def decide(**said: Any) -> Plan:
-    return Policy([ServedModel("m", "chat", "scripted")], SETTINGS, {}).decide(Ask(turns=(), **said))
+    return Policy([ServedModel("m", "chat", "scripted")], SETTINGS, {}).decide(Ask(source=Talk(()), **said))
 
 
 @pytest.mark.parametrize(

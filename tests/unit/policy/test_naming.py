@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troth.domain import Ask, ServedModel
+from troth.domain import Ask, ServedModel, Talk
 from troth.errors import BadRequest, NotFound, NotImplementedHere, Refusal
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
@@ -16,7 +16,7 @@ REFUSE = PolicySettings(unknown_model="refuse")
 
 
 def chosen(name: str | None, *models: ServedModel, settings: PolicySettings | None = None) -> str:
-    return Policy(models, settings or PolicySettings(), {}).decide(Ask(turns=(), model=name)).model.id
+    return Policy(models, settings or PolicySettings(), {}).decide(Ask(source=Talk(()), model=name)).model.id
 
 
 def refused(name: str | None, *models: ServedModel, settings: PolicySettings | None = None) -> Refusal:
@@ -67,5 +67,5 @@ def test_a_kind_that_is_not_served_is_not_implemented() -> None:
 def test_the_origin_of_the_model_says_whether_the_request_chose_it() -> None:
     policy = Policy([FIRST], PolicySettings(), {})
 
-    assert policy.decide(Ask(turns=(), model="agent")).origins["model"] == "request"
-    assert policy.decide(Ask(turns=(), model="gpt-4o")).origins["model"] == "default"
+    assert policy.decide(Ask(source=Talk(()), model="agent")).origins["model"] == "request"
+    assert policy.decide(Ask(source=Talk(()), model="gpt-4o")).origins["model"] == "default"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from troth.domain import SAMPLER_NAMES, Ask, Plan, ServedModel
+from troth.domain import SAMPLER_NAMES, Ask, Plan, ServedModel, Talk
 from troth.errors import BadRequest
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
@@ -17,7 +17,7 @@ def decide(
     asked: Mapping[str, Any], model: Mapping[str, Any] | None = None, server: Mapping[str, Any] | None = None
 ) -> Plan:
     served = ServedModel("m", "chat", "scripted", sampling=model or {})
-    return Policy([served], PolicySettings(sampling=server or {}), {}).decide(Ask(turns=(), sampling=asked))
+    return Policy([served], PolicySettings(sampling=server or {}), {}).decide(Ask(source=Talk(()), sampling=asked))
 
 
 def test_the_request_beats_the_model_and_the_model_beats_the_server() -> None:

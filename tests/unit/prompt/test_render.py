@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.scripted import CHATML, CONTROLS, MERGES, ScriptedVocabulary
-from troth.domain import Ask, Budget, Plan, Prompt, Role, Sampling, ServedModel, TokenIds, Turn
+from troth.domain import Ask, Budget, Gap, Plan, Prompt, RawText, Role, Sampling, ServedModel, Talk, TokenIds, Turn
 from troth.errors import BadRequest, NotImplementedHere, OverContext, QueueFull
 from troth.prompt.render import Prompts, PromptSettings
 
@@ -20,8 +20,9 @@ CHAT = ScriptedVocabulary()
 ROLES: list[Role] = ["system", "user", "assistant", "tool"]
 
 
-def plan(*turns: Turn, budget: Budget | None = None, **said: Any) -> Plan:
-    return Plan(Ask(turns=turns, **said), MODEL, Sampling(), 0, budget or Budget(None, None, None), {})
+def plan(*turns: Turn, budget: Budget | None = None, bias: Any = (), **talk: Any) -> Plan:
+    ask = Ask(source=Talk(turns, **talk), logit_bias=bias)
+    return Plan(ask, MODEL, Sampling(), 0, budget or Budget(None, None, None), {})
 
 
 def user(text: str, name: str | None = None) -> Turn:
@@ -215,7 +216,7 @@ def test_a_budget_that_fits_is_not_clamped() -> None:
 
 
 def test_the_bias_of_texts_is_resolved() -> None:
-    assert render(plan(user("q"), logit_bias=(("x", -1.0), (3, 2.0)))).logit_bias == ((ord("x"), -1.0), (3, 2.0))
+    assert render(plan(user("q"), bias=(("x", -1.0), (3, 2.0)))).logit_bias == ((ord("x"), -1.0), (3, 2.0))
 
 
 def test_a_variable_that_would_change_nothing_is_refused() -> None:
@@ -255,3 +256,91 @@ def test_rendering_leaves_the_loop_free_and_its_line_is_bounded() -> None:
         prompts.close()
 
     asyncio.run(scenario())
+
+
+# ---- texts that are continued -----------------------------------------------------------------
+
+FILLING = {"prefix": 1, "suffix": 2, "middle": 3}
+
+
+def raw(*pieces: str | tuple[int, ...]) -> Plan:
+    return Plan(Ask(source=RawText(pieces)), MODEL, Sampling(), 0, Budget(None, None, None), {})
+
+
+def gap(prefix: str, suffix: str, *extra: tuple[str, str]) -> Plan:
+    source = Gap((prefix,), (suffix,), extra)
+    return Plan(Ask(source=source), MODEL, Sampling(), 0, Budget(None, None, None), {})
+
+
+def test_control_texts_in_a_raw_text_are_tokens() -> None:
+    prompt = render(raw("<|im_start|>user\nhi"))
+
+    assert controls(prompt.tokens) == [CHAT.control_id("<|im_start|>")]
+    assert prompt.text == "<|im_start|>user\nhi"
+
+
+def test_texts_and_ids_stand_in_the_order_in_which_they_came() -> None:
+    prompt = render(raw((104, 105), "there", (33,)))
+
+    assert CHAT.text(prompt.tokens) == prompt.text == "hithere!"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "count"),
+    [
+        (("hi",), 1),
+        (("<s>hi",), 1),
+        (((104,), "hi"), 0),
+        ((CHAT.text(CHAT.tokenize("hi", special=False, bos=False)),), 1),
+    ],
+)
+def test_a_raw_text_opens_with_one_bos_unless_it_opens_with_an_id(pieces: tuple[Any, ...], count: int) -> None:
+    vocabulary = ScriptedVocabulary(adds_bos=True)
+
+    assert controls(render(raw(*pieces), vocabulary).tokens, vocabulary).count(vocabulary.control_id("<s>")) == count
+
+
+@pytest.mark.parametrize("pieces", [(), ("",), ((),), ("", ())])
+def test_an_empty_raw_text_is_refused(pieces: tuple[Any, ...]) -> None:
+    with pytest.raises(BadRequest, match="`prompt` is empty"):
+        render(raw(*pieces))
+
+
+@pytest.mark.parametrize("token", [-1, CHAT.size, 2**31 - 1])
+def test_an_id_that_the_vocabulary_lacks_is_named(token: int) -> None:
+    with pytest.raises(BadRequest, match=str(token)):
+        render(raw("hi", (104, token)))
+
+
+def test_a_raw_text_needs_no_chat_template() -> None:
+    assert render(raw("hi"), ScriptedVocabulary(chat_template=None)).text == "hi"
+
+
+def test_a_gap_is_marked_on_both_sides() -> None:
+    vocabulary = ScriptedVocabulary()
+    vocabulary.fill_ids = FILLING
+
+    tokens = render(gap("ab", "yz"), vocabulary).tokens.tolist()
+
+    assert tokens == [1, *b"ab", 2, *b"yz", 3]
+
+
+def test_what_is_far_from_a_gap_is_cut() -> None:
+    vocabulary = ScriptedVocabulary()
+    vocabulary.fill_ids = FILLING
+
+    tokens = render(gap("x" * 2000 + "ab", "yz" + "x" * 2000, ("f", "c" * 3000)), vocabulary, 1000).tokens.tolist()
+
+    assert len(tokens) < 1000
+    before, after = tokens.index(2), tokens.index(3)
+    assert tokens[before - 2 : before] == [*b"ab"]
+    assert tokens[before + 1 : before + 3] == [*b"yz"]
+    assert after == len(tokens) - 1
+
+
+def test_a_model_that_cannot_fill_gaps_says_what_it_lacks() -> None:
+    vocabulary = ScriptedVocabulary()
+    vocabulary.fill_ids = {"prefix": 1}
+
+    with pytest.raises(NotImplementedHere, match=r"suffix token is missing\. middle token is missing"):
+        render(gap("a", "b"), vocabulary)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from troth.domain import TokenIds
+from troth.engines.base import FILL_MARKS
 from troth.engines.llama_cpp.library import Library
 
 INT32_POINTER = ctypes.POINTER(ctypes.c_int32)
@@ -35,6 +37,10 @@ class LlamaVocabulary:
         self.control_texts = tuple(
             sorted({text for token in self._control_ids if (text := self.piece(token).decode("utf-8", "replace"))})
         )
+        spelled = ("pre", "suf", "mid", "rep", "sep")
+        marks = (getattr(api, f"llama_vocab_fim_{name}")(self._vocab) for name in spelled)
+        found = zip(FILL_MARKS, marks, strict=True)
+        self.fill_ids: Mapping[str, int] = {name: token for name, token in found if token >= 0}
         template = api.llama_model_chat_template(model, None)
         self.chat_template: str | None = template.decode("utf-8", "replace") if template else None
 

@@ -1,22 +1,12 @@
-"""The nouns of the corridor: what one room hands to the next.
-
-A request becomes a `Call` at the edge, an `Ask` in a dialect, a `Plan` in policy, a `Prompt` in the
-prompt room, a `Job` for the scheduler, and comes back as `Event`s that fold into a `Reply`.
-Everything here is data or a protocol; nothing here computes tokens, speaks HTTP or reads a clock.
-"""
+"""From the edge to the prompt room: a `Call` becomes an `Ask`, an `Ask` a `Plan`."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
-TokenIds = npt.NDArray[np.int32]
 Role = Literal["system", "user", "assistant", "tool"]
-FinishReason = Literal["stop", "length"]
 
 # ---- edge → dialect ---------------------------------------------------------------------------
 
@@ -109,11 +99,46 @@ class Tag:
         return replace(self, label=self.label or other.label, handle=self.handle or other.handle)
 
 
+NOBODY = Tag()  # a conversation without a name
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation, for the chat template."""
+
+    turns: tuple[Turn, ...]
+    add_generation_prompt: bool = True
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+Pieces = tuple[str | tuple[int, ...], ...]  # texts and token ids, one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class RawText:
+    """A text to go on with as it stands: control tokens in it are tokens, and ids are taken as they are."""
+
+    pieces: Pieces
+    path: str = "prompt"  # the client's field, for refusals
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A hole in a text, to be filled, with other texts to look at: (name, text) each."""
+
+    prefix: Pieces
+    suffix: Pieces
+    extra: tuple[tuple[str, str], ...] = ()
+
+
+Source = Talk | RawText | Gap
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """What the client said, in no dialect. None or an empty mapping means: the client did not say."""
 
-    turns: tuple[Turn, ...]
+    source: Source
     model: str | None = None
     given: frozenset[str] = frozenset()
     sampling: Mapping[str, Any] = field(default_factory=dict)  # names and types of `Sampling`
@@ -126,9 +151,7 @@ class Ask:
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # alternatives per token; None: no logprobs at all
     priority: int = 0  # lower runs first, as in vLLM
-    tag: Tag = Tag()
-    add_generation_prompt: bool = True
-    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    tag: Tag = NOBODY
     progress: bool = False  # report prompt progress
     token_timings: bool = False  # carry timings on every Said
 
@@ -220,189 +243,3 @@ class Plan:
     seed: int  # of the first choice, uint32; choice k uses seed + k
     budget: Budget
     origins: Mapping[str, str]
-
-
-# ---- prompt → scheduler -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What the model sees: token ids, [prompt_tokens], and the room that is left to answer."""
-
-    tokens: TokenIds
-    answer_tokens: int
-    context_tokens: int
-    logit_bias: tuple[tuple[int, float], ...] = ()
-    clamped_from: int | None = None
-
-    def __post_init__(self) -> None:
-        assert len(self.tokens) > 0
-        assert self.answer_tokens >= 0
-        assert len(self.tokens) + self.answer_tokens <= self.context_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class TokenLogprob:
-    """One candidate token and its natural-log probability under the raw logits (0 = certain)."""
-
-    token_id: int
-    piece: bytes
-    logprob: float
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One generated token: its id, its bytes (possibly half a character), its logprobs if asked."""
-
-    token_id: int
-    piece: bytes
-    logprob: TokenLogprob | None = None
-    alternatives: tuple[TokenLogprob, ...] = ()
-
-
-class Interpreter(Protocol):
-    """Turns the tokens of one choice into what was said. Runs on the scheduler's thread, in the step.
-
-    It runs there, and not behind a queue, so that a stop string ends the sequence in the step that
-    completed it: no token is computed after the answer is over.
-    """
-
-    def feed(self, piece: Piece) -> Said | None:
-        """Take one token; the text that is now certain, or None while it is held back."""
-
-    @property
-    def stopped(self) -> str | None:
-        """The stop string that was met, or None."""
-
-    def flush(self) -> Said | None:
-        """The text still held back when the sequence ends; nothing is held afterwards."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One request for the scheduler: a prompt, and one interpreter for each choice wanted."""
-
-    prompt: Prompt
-    sampling: Sampling
-    seed: int
-    interpreters: Sequence[Interpreter]
-    ignore_eos: bool = False
-    logprobs: int | None = None
-    priority: int = 0
-    tag: Tag = Tag()
-    progress: bool = False
-    token_timings: bool = False
-
-
-# ---- scheduler → reply ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timings:
-    """Where the time went, as llama-server's `timings` object counts it (tools/server, result_timings)."""
-
-    cache_n: int = 0
-    prompt_n: int = 0
-    prompt_ms: float = 0.0
-    predicted_n: int = 0
-    predicted_ms: float = 0.0
-    draft_n: int = 0
-    draft_n_accepted: int = 0
-    max_tokens_clamped_from: int | None = None
-    max_tokens_clamped_to: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Token counts of a request over all its choices; `prompt_tokens` includes the cached ones."""
-
-    prompt_tokens: int
-    answer_tokens: int
-    cached_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How much of the prompt has been read: `processed` of `total` tokens, `cache` of them for free."""
-
-    total: int
-    cache: int
-    processed: int
-    time_ms: int
-    timings: Timings | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Began:
-    """A choice has its first token; nothing was said before."""
-
-    choice: int
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """Text of a choice that is now certain, with the logprobs of the tokens it came from."""
-
-    text: str
-    pieces: tuple[Piece, ...] = ()  # filled only when logprobs were asked for
-    choice: int = 0
-    timings: Timings | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A choice is complete. `stop_text` is the stop string met; None for end of turn and for length."""
-
-    choice: int
-    finish: FinishReason
-    stop_text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """All choices are complete. Always the last event of a request that did not fail."""
-
-    usage: Usage
-    timings: Timings
-
-
-Event = Progress | Began | Said | Ended | Finished
-
-
-@dataclass(slots=True)
-class Choice:
-    """One whole choice, folded from its events."""
-
-    text: str = ""
-    pieces: list[Piece] = field(default_factory=list)
-    finish: FinishReason = "stop"
-    stop_text: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A whole answer: the fold of the event stream, and nothing that the stream did not say."""
-
-    choices: Sequence[Choice]
-    usage: Usage
-    timings: Timings
-
-
-class Ticket(Protocol):
-    """A place in the line of one engine. Whoever got it must leave it: `async with` cancels on exit."""
-
-    async def wait_started(self, seconds: float) -> bool:
-        """True once the request has left the queue; False when `seconds` passed first.
-
-        Raises: QueueTimeout when it waited too long, EngineFault when the engine failed.
-        """
-
-    def events(self) -> AsyncIterator[Event]:
-        """The events of the request, in order; ends after Finished. Raises what `wait_started` raises."""
-
-    def cancel(self) -> None:
-        """The request leaves the engine within one step, wherever it is. Safe to call twice."""
-
-    @property
-    def queue_seconds(self) -> float:
-        """How long the request waited, so far or in all."""
