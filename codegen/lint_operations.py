@@ -60,7 +60,10 @@ def components_unique_and_used(source: Source) -> Iterator[Finding]:
 
 
 def streams_described(source: Source) -> Iterator[Finding]:
-    """S7: with a `stream` field, the answer is JSON or events, and the schema of an event is known."""
+    """S7: with a `stream` field, the answer is JSON or events, and the schema of an event is known.
+
+    An operation that only tells of a request that might stream says `x-never-streams: true`.
+    """
     for operation in _operations(source):
         content = operation.data.get("responses", {}).get("200", {}).get("content", {})
         if "text/event-stream" in content:
@@ -69,7 +72,8 @@ def streams_described(source: Source) -> Iterator[Finding]:
                 yield at(
                     "S7", operation, "the events are not described", "write schema: {} and x-event-schema: {$ref: …}"
                 )
-        if _asks_to_stream(source, operation) and not {"application/json", "text/event-stream"} <= set(content):
+        streams = _asks_to_stream(source, operation) and not operation.data.get("x-never-streams")
+        if streams and not {"application/json", "text/event-stream"} <= set(content):
             yield at(
                 "S7", operation, "it streams and lists one media type", "list application/json and text/event-stream"
             )

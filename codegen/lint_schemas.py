@@ -16,7 +16,13 @@ NEWER_KEYWORDS = frozenset((
     "patternProperties", "propertyNames", "webhooks", "jsonSchemaDialect", "contentEncoding", "contentMediaType",
 ))
 # fmt: on
-CLASSES = {"honoured": {"neutral"}, "inert": set(), "guarded": {"neutral"}, "alias": {"of"}, "clamped": {"to"}}
+CLASSES = {
+    "honoured": {"neutral"},
+    "inert": set(),
+    "guarded": {"neutral", "instead"},
+    "alias": {"of"},
+    "clamped": {"to"},
+}
 NEUTRALS = {"enum", "maximum", "maxItems", "maxProperties", "maxLength"}
 TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -147,7 +153,7 @@ def _described_with_contract(node: Node, siblings: frozenset[str], source: Sourc
         return
     allowed = CLASSES[contract["class"]]
     given = set(contract) - {"class"}
-    if given - allowed or (allowed - {"neutral"}) - given:
+    if given - allowed or (allowed - {"neutral", "instead"}) - given:
         yield at("S3", node, f"x-contract has {sorted(given)}", f"class {contract['class']} takes {sorted(allowed)}")
     elif "neutral" in contract:
         yield from _neutral(node, contract["neutral"])

@@ -126,8 +126,7 @@ def mark_of(rule: dict[str, Any]) -> str | None:
         return f"Clamped(to={rule['to']!r})"
     if contract_class == "inert":
         return "Inert()"
-    neutral = rule.get("neutral")
-    arguments = f"neutral={neutral!r}" if neutral is not None else ""
+    arguments = ", ".join(f"{name}={rule[name]!r}" for name in ("neutral", "instead") if rule.get(name) is not None)
     if contract_class == "guarded":
         return f"Guarded({arguments})"
     return f"Honoured({arguments})" if arguments else None

@@ -25,12 +25,15 @@ from troth.config.schema import Config, ModelSettings
 from troth.conversation import Conversation
 from troth.dialects.engine_state import Engines
 from troth.dialects.models import Models
-from troth.dialects.openai_chat import OpenAIChat, StreamSettings
+from troth.dialects.openai_chat import OpenAIChat
+from troth.dialects.openai_completions import OpenAICompletions
 from troth.dialects.prefix_cache import PrefixCaches
 from troth.dialects.served import ModelState, ServerFacts
 from troth.dialects.sessions import Sessions
 from troth.dialects.slots import Slots
 from troth.dialects.status import Status
+from troth.dialects.streams import StreamSettings
+from troth.dialects.tokens import Tokens
 from troth.domain import Call, ServedModel
 from troth.edge.assembly import create_asgi
 from troth.edge.settings import EdgeSettings
@@ -54,7 +57,7 @@ logger = logging.getLogger(__name__)
 
 FAREWELL_SECONDS = 2.0  # for answers that were cut off after `server.stop_seconds` to say so
 INTERRUPTED = 130  # what a shell expects of a program that ended by Ctrl-C
-CHAT_FIELDS = FIELDS["ChatCompletionRequest"]
+RULES = {path: rule for fields in FIELDS.values() for path, rule in fields.items()}  # one field, one rule
 
 
 def serve(config: Config, files: Mapping[str, ModelFiles], origins: Mapping[str, str]) -> int:
@@ -88,7 +91,7 @@ def build(config: Config, files: Mapping[str, ModelFiles]) -> Server:
     catalogue = [_served(model, lanes[model.id]) for model in config.models]
     prompts = Prompts(_prompt_settings(config), templates)
     conversation = Conversation(
-        policy=Policy(catalogue, _policy_settings(config), CHAT_FIELDS),
+        policy=Policy(catalogue, _policy_settings(config), RULES),
         prompts=prompts,
         engines={name: WatchedEngine(lane, name, metrics) for name, lane in lanes.items()},
         interpreter_factory=TextInterpreters(),
@@ -117,15 +120,14 @@ class Server:
         """The ASGI app. `give_up` is called when a model cannot be loaded."""
         document = json.loads(resources.files("troth._generated").joinpath("openapi.json").read_text("utf-8"))
         facts = _facts(self.config, document["info"]["version"])
-        chat = OpenAIChat(
-            self.conversation,
-            StreamSettings(
-                first_event=self.config.stream.first_event, keepalive_seconds=self.config.stream.keepalive_seconds
-            ),
+        streams = StreamSettings(
+            first_event=self.config.stream.first_event, keepalive_seconds=self.config.stream.keepalive_seconds
         )
         engines = Engines(self.states, self.lanes)
         handlers = _handlers(
-            chat,
+            OpenAIChat(self.conversation, streams),
+            OpenAICompletions(self.conversation, streams, self.config.limits.prompts_max),
+            Tokens(self.conversation),
             Models(self.states, facts),
             Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render)),
             Slots(engines),

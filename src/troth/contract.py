@@ -106,9 +106,13 @@ class Inert:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """The field is known and not done: accepted at its neutral values, refused by name otherwise."""
+    """The field is known and not done: accepted at its neutral values, refused by name otherwise.
+
+    `instead` says what does it.
+    """
 
     neutral: Mapping[str, Any] | None = None
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)

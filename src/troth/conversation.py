@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
-from troth.domain import Account, Ask, Ended, Event, Finished, Interpreter, Job, Plan, Prompt, Ticket
-from troth.engines.base import Generates
+from troth.domain import Account, Ask, Ended, Event, Finished, Interpreter, Job, Plan, Prompt, RawText, Ticket
+from troth.engines.base import Generates, Vocabulary
 from troth.errors import Refusal
 from troth.policy.decide import Policy
+from troth.prompt.raw import Written
 from troth.prompt.render import Prompts
 
 InterpreterFactory = Callable[[int, tuple[str, ...]], Interpreter]  # the choice's index, its stop strings
@@ -31,15 +32,37 @@ class Conversation:
 
     async def open(self, ask: Ask, account: Account) -> Opened:
         """The ask has a place in the line of its engine. Raises any Refusal that needs no waiting."""
+        return self.submit(await self.prepare(ask, account), account)
+
+    async def prepare(self, ask: Ask, account: Account) -> Prepared:
+        """All that can be decided and read without an engine's time. Raises any Refusal but those of a full line."""
         plan = self.policy.decide(ask)
         account.model = plan.model.id
         engine = self.engines[plan.model.id]
         prompt = await self.prompts.render(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
-        account.prompt_tokens = len(prompt.tokens)
-        ticket = engine.submit(self._job(plan, prompt))
+        account.prompt_tokens += len(prompt.tokens)
+        return Prepared(plan, prompt, engine)
+
+    def submit(self, prepared: Prepared, account: Account) -> Opened:
+        """The prepared ask has a place in the line. Raises QueueFull or Unavailable."""
+        plan, prompt = prepared.plan, prepared.prompt
+        ticket = prepared.engine.submit(self._job(plan, prompt))
         if prompt.clamped_from is not None:
             self.on_clamped(plan.ask.budget_field)
         return Opened(plan, prompt, ticket, account)
+
+    def vocabulary(self, model: str | None) -> Vocabulary:
+        """How the named model, or the default one, writes text. Raises Refusal."""
+        return self.engines[self.policy.decide(Ask(source=RawText(()), model=model)).model.id].vocabulary
+
+    async def written(self, ask: Ask, account: Account) -> tuple[Plan, Written]:
+        """What the model would read, without asking it to. Never waits for an engine. Raises Refusal."""
+        plan = self.policy.decide(ask)
+        account.model = plan.model.id
+        engine = self.engines[plan.model.id]
+        found = await self.prompts.write(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
+        account.prompt_tokens = len(found.tokens)
+        return plan, found
 
     def _job(self, plan: Plan, prompt: Prompt) -> Job:
         ask = plan.ask
@@ -55,6 +78,15 @@ class Conversation:
             progress=ask.progress,
             token_timings=ask.token_timings,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An ask that only lacks its place in the line."""
+
+    plan: Plan
+    prompt: Prompt
+    engine: Generates
 
 
 @dataclass(slots=True)

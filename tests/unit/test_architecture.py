@@ -26,7 +26,8 @@ ARROWS: dict[str, set[str]] = {
     "scheduler": {"engines.base"},
     "watch": {"engines.base"},
     "conversation": {"policy", "prompt", "reply", "engines.base"},
-    "dialects": {"conversation", "reply", "engines.base"},
+    "together": {"conversation"},
+    "dialects": {"conversation", "together", "reply", "engines.base"},
     "edge": {"watch"},
     "listening": set(),
 }

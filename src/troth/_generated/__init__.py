@@ -1,4 +1,4 @@
 """The contract as code. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26ac1e8306d33ea55892ccb4842005248627c6b3475b61cd178341ec943acbdb; datamodel-code-generator 0.89.0
+sha256 of openapi/: 2798e095bf48857281cdc54b8809a3499a6086aef8231c3e450924f423953734; datamodel-code-generator 0.89.0
 """

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26ac1e8306d33ea55892ccb4842005248627c6b3475b61cd178341ec943acbdb; datamodel-code-generator 0.89.0
+sha256 of openapi/: 2798e095bf48857281cdc54b8809a3499a6086aef8231c3e450924f423953734; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -112,6 +112,15 @@ class BudgetFields(ContractModel):
     "llama-server's time limit of a prompt; not done, 0 or less is off."
     priority: Annotated[int | None, Field(ge=-2147483648, le=2147483647), Honoured(neutral={"enum": [0]})] = None
     "Which waiting request runs first; lower is sooner, 0 is usual."
+
+
+class PromptObject(ContractModel):
+    """llama-server's form of a prompt."""
+
+    prompt_string: str
+    "The text."
+    multimodal_data: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Pictures and sound for the text; not done yet."
 
 
 class MessageFields(ContractModel):
@@ -244,42 +253,47 @@ class ReportingFields(ContractModel):
     "Send the answer as server-sent events while it is written."
     stream_options: Annotated[ReportingFieldsStreamOptions | None, Honoured(neutral={"maxProperties": 0})] = None
     "What a stream carries besides the text."
-    logprobs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
-    "Report the log probability of every token of the answer."
-    top_logprobs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
-    "How many alternatives to report for each token; needs `logprobs`."
-    n_probs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
-    "llama-server's way to ask for log probabilities, with this many alternatives."
     timings_per_token: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
     "Carry `timings` on every chunk of a stream."
     return_progress: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
     "Send `prompt_progress` chunks while the prompt is read; streams only."
     sse_ping_interval: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
     "Seconds between keepalives of this stream; `stream.keepalive_seconds` decides here."
-    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Report probabilities after the samplers; not done."
     prompt_logprobs: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
     "vLLM's log probabilities of the prompt; not done."
-    return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Report the token ids of the answer; not done."
     return_token_ids: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "vLLM's token ids of prompt and answer; not done."
     return_tokens_as_token_ids: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "vLLM's log probabilities keyed by token id; not done."
-    response_fields: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
-    "llama-server's choice of response fields; not done on chat."
     verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "llama-server's `__verbose` object; not done."
     usage: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
     "OpenRouter's accounting object; usage is always reported in OpenAI's shape."
-    echo: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Repeat the prompt before the answer; not done on chat."
     skip_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
     "vLLM's switch to show control tokens in the answer; they are never shown."
     spaces_between_special_tokens: Annotated[Any | None, Inert()] = None
     "How vLLM joins control tokens, which are never shown."
     request_id: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
     "vLLM's own id for the response; the server names it here."
+
+
+class ChatReportingFields(ContractModel):
+    """What is told of a chat answer besides the text."""
+
+    logprobs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Report the log probability of every token of the answer."
+    top_logprobs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
+    "How many alternatives to report for each token; needs `logprobs`."
+    n_probs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
+    "llama-server's way to ask for log probabilities, with this many alternatives."
+    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Report probabilities after the samplers; not done."
+    return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Report the token ids of the answer; not done."
+    response_fields: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
+    "llama-server's choice of response fields; not done on chat."
+    echo: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Repeat the prompt before the answer; not done on chat."
 
 
 class ThinkingFields(ContractModel):
@@ -317,6 +331,15 @@ class ThinkingFields(ContractModel):
     "llama-server's text on a closed reasoning block; not done yet."
     reasoning_control: Annotated[Any | None, Inert()] = None
     "Lets another request end the reasoning; there is none."
+
+
+class DetokenizeRequest(ContractModel):
+    """Tokens to be written out."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Whose tokens; with one model any name is served."
+    tokens: list[Annotated[int, Field(ge=0, le=2147483647)]] | None = None
+    "Their ids."
 
 
 class ToolFields(ContractModel):
@@ -359,8 +382,6 @@ class StructureFields(ContractModel):
     "Start the grammar at a trigger; not done yet."
     grammar_triggers: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
     "What starts a lazy grammar; not done yet."
-    preserved_tokens: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Control tokens that stay visible in the answer; not done yet."
     structured_outputs: Annotated[dict[str, Any] | None, Guarded()] = None
     "vLLM's object of constraints; not done yet."
     guided_json: Annotated[Any | None, Guarded()] = None
@@ -384,6 +405,20 @@ class CreateChatCompletionParameters(ContractModel):
 
     X_Halogen_Handle: Annotated[str | None, Field(alias="X-Halogen-Handle", pattern="^[A-Za-z0-9._-]{1,64}$")] = None
     "As the body's `handle`, for clients that can set a header but no field; two different names are refused."
+
+
+class CreateCompletionParameters(ContractModel):
+    """Parameters of create_completion, from path, query and headers."""
+
+    X_Halogen_Handle: Annotated[str | None, Field(alias="X-Halogen-Handle", pattern="^[A-Za-z0-9._-]{1,64}$")] = None
+    "As the body's `handle`, for clients that can set a header but no field; two different names are refused."
+
+
+class TokenizerInfoParameters(ContractModel):
+    """Parameters of tokenizer_info, from path, query and headers."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which chat model to tell of, by id or alias; the default model when absent."
 
 
 class ListModelsParameters(ContractModel):
@@ -596,6 +631,49 @@ class SamplingFields(ContractModel):
     "vLLM's list of texts never to say; not done."
 
 
+class CompletionRequest(SamplingFields, BudgetFields, ReportingFields, StructureFields, BookkeepingFields):
+    """A text to go on with as it stands; control tokens in it are tokens."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which model answers; with one model any name is served, and the reply says which."
+    prompt: (
+        str
+        | Annotated[
+            list[
+                str
+                | Annotated[int, Field(ge=0, le=2147483647)]
+                | list[str | Annotated[int, Field(ge=0, le=2147483647)]]
+                | PromptObject
+            ],
+            Field(min_length=1),
+        ]
+        | PromptObject
+    )
+    "A text, or a list of token ids and texts that make one prompt when at least one is an id; or a list of prompts, each a text, a list of ids and texts, or llama-server's object. The model's BOS is prepended unless the prompt opens with it, or with an id. `limits.prompts_max` bounds the list."
+    echo: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Begin each answer with its prompt; not together with log probabilities."
+    logprobs: Annotated[int | None, Field(ge=0, le=20)] = None
+    "Report log probabilities, with this many alternatives for each token."
+    n_probs: Annotated[int | None, Field(ge=0, le=20), Alias(of="logprobs")] = None
+    "llama-server's name of `logprobs`."
+    preserved_tokens: Annotated[
+        list[Annotated[str, Field(max_length=256)]] | None, Field(max_length=64), Honoured(neutral={"maxItems": 0})
+    ] = None
+    "Control tokens, each as its text, that are written out where the answer has them."
+    suffix: Annotated[str | None, Guarded(neutral={"maxLength": 0}, instead="POST /infill fills gaps")] = None
+    "Text that comes after the answer; not done here, POST /infill fills gaps."
+    add_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
+    "vLLM's switch of the BOS; it is always decided by the model."
+    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Report probabilities after the samplers; not done."
+    return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Report the token ids of the answer; not done here, POST /completion does."
+    response_fields: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
+    "llama-server's choice of response fields; not done here, POST /completion does."
+    prompt_embeds: Annotated[Any | None, Guarded()] = None
+    "vLLM's prompts as embeddings; not done."
+
+
 class UserMessage(MessageFields):
     """What the user says."""
 
@@ -649,8 +727,57 @@ class AssistantMessage(MessageFields):
     "Links that a web search left behind."
 
 
+class TokenizeRequest(ContractModel):
+    """A text or a conversation to be counted out in tokens, in llama-server's words (`content`, `add_special`) or vLLM's (`prompt` or `messages`, `add_special_tokens`)."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Whose tokens; with one model any name is served."
+    content: str | list[str | Annotated[int, Field(ge=0, le=2147483647)]] | None = None
+    "The text, or texts and token ids one after the other (llama-server)."
+    prompt: str | None = None
+    "The text (vLLM)."
+    messages: Annotated[
+        list[
+            Annotated[
+                SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
+                Field(discriminator="role"),
+            ]
+        ]
+        | None,
+        Field(min_length=1),
+    ] = None
+    "A conversation, for the chat template (vLLM)."
+    add_special: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Prepend the model's BOS (llama-server); absent means no."
+    add_special_tokens: Annotated[bool | None, Honoured(neutral={"enum": [True]})] = None
+    "Prepend the model's BOS (vLLM); absent means yes for `prompt`."
+    parse_special: Annotated[bool | None, Honoured(neutral={"enum": [True]})] = None
+    "Read control tokens in the text as tokens; absent means yes."
+    with_pieces: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Give each token with its text (llama-server)."
+    return_token_strs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Give the tokens' texts beside the ids (vLLM)."
+    add_generation_prompt: Annotated[bool | None, Honoured(neutral={"enum": [True]})] = None
+    "Open a turn of the assistant after the last message; absent means true."
+    chat_template_kwargs: Annotated[dict[str, Any] | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Variables for the chat template."
+    continue_final_message: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Continue the last message; not done yet."
+    tools: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Functions that the model may call; not done yet."
+    chat_template: Annotated[str | None, Guarded()] = None
+    "A template in the request; never done, since a template is code."
+
+
 class ChatCompletionRequest(
-    SamplingFields, BudgetFields, ReportingFields, ThinkingFields, ToolFields, StructureFields, BookkeepingFields
+    SamplingFields,
+    BudgetFields,
+    ReportingFields,
+    ChatReportingFields,
+    ThinkingFields,
+    ToolFields,
+    StructureFields,
+    BookkeepingFields,
 ):
     """A conversation to go on with."""
 
@@ -682,6 +809,8 @@ class ChatCompletionRequest(
     "Texts for the template to quote; not done."
     mm_processor_kwargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
     "vLLM's options of image and audio processing; not done."
+    preserved_tokens: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Control tokens that stay visible in the answer; not done yet."
     suffix: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
     "Text that comes after the answer; not done on chat."
     modalities: Annotated[list[str] | None, Guarded(neutral={"enum": [["text"]]})] = None

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26ac1e8306d33ea55892ccb4842005248627c6b3475b61cd178341ec943acbdb; datamodel-code-generator 0.89.0
+sha256 of openapi/: 2798e095bf48857281cdc54b8809a3499a6086aef8231c3e450924f423953734; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -625,6 +625,73 @@ class OpenApiDocument(ContractModel):
     "Its routes."
 
 
+class TokenPiece(ContractModel):
+    """A token and its text."""
+
+    id: Annotated[int, Field(ge=0)]
+    "Its id."
+    piece: str | list[Annotated[int, Field(ge=0, le=255)]]
+    "Its text, or its bytes where they are no text by themselves."
+
+
+class Text(ContractModel):
+    """The text of tokens, under llama-server's name and under vLLM's."""
+
+    content: str
+    "The text; control tokens are written out."
+    prompt: str
+    "The same."
+
+
+class RenderedPrompt(ContractModel):
+    """What the model would read."""
+
+    prompt: str
+    "The text."
+
+
+class TokenCount(ContractModel):
+    """How many tokens a prompt has."""
+
+    object: Literal["response.input_tokens"]
+    "The kind of this object."
+    input_tokens: Annotated[int, Field(ge=0)]
+    "How many."
+
+
+class TokenizerInfo(ContractModel):
+    """How the default model, or the one named, writes text as tokens."""
+
+    model: str | None = None
+    "The model."
+    tokenizer_class: str
+    "What reads its vocabulary."
+    vocab_size: Annotated[int, Field(ge=0)]
+    "How many tokens there are."
+    model_max_length: Annotated[int, Field(ge=0)]
+    "Tokens of one context."
+    bos_token: str | None = None
+    "Text of the token that begins a prompt."
+    eos_token: str | None = None
+    "Text of the token that ends a reply."
+    bos_token_id: int | None = None
+    "Its id."
+    eos_token_id: int | None = None
+    "Its id."
+    stop_token_ids: list[int] | None = None
+    "Every token that ends a reply."
+    add_bos_token: bool
+    "Whether prompts begin with it."
+    add_eos_token: bool | None = None
+    "Always false."
+    chat_template: bool
+    "Whether there is a chat template."
+    supports_tools: bool | None = None
+    "Whether functions can be called; not yet."
+    supports_reasoning: bool | None = None
+    "Whether reasoning is told apart; not yet."
+
+
 class UsagePromptTokensDetails(ContractModel):
     """Where the prompt's tokens came from."""
 
@@ -769,6 +836,34 @@ class TokenLogprob(ContractModel):
     "Natural logarithm of its probability before the samplers."
     top_logprobs: list[TopLogprob]
     "The likeliest tokens, sorted; as many as were asked for."
+
+
+class CompletionLogprobs(ContractModel):
+    """Log probabilities of the answer's tokens, in OpenAI's form and, as `content`, in llama-server's."""
+
+    tokens: list[str]
+    "The tokens' texts."
+    token_logprobs: list[float]
+    "Their log probabilities."
+    top_logprobs: list[dict[str, float]]
+    "The likeliest tokens in each place, by text."
+    text_offset: list[Annotated[int, Field(ge=0)]]
+    "Where each token begins in the text."
+    content: list[TokenLogprob]
+    "The same by token."
+
+
+class CompletionPiece(ContractModel):
+    """A piece of one answer."""
+
+    index: Annotated[int, Field(ge=0)]
+    "Which answer."
+    text: str
+    "The text that is new."
+    logprobs: CompletionLogprobs | None
+    "Of the tokens of this text, when they were asked for."
+    finish_reason: Literal["stop", "length"] | None
+    "Why the answer ended, in its last chunk."
 
 
 class Error(ContractModel):
@@ -965,6 +1060,19 @@ class Slot(ContractModel):
     "How far the answer is, in an array of one."
 
 
+class Tokens(ContractModel):
+    """The tokens of a text."""
+
+    tokens: list[Annotated[int, Field(ge=0)] | TokenPiece]
+    "Their ids, or with `with_pieces` each with its text."
+    count: Annotated[int, Field(ge=0)]
+    "How many."
+    max_model_len: Annotated[int, Field(ge=0)]
+    "Tokens of one context."
+    token_strs: list[str] | None = None
+    "Their texts, when asked for."
+
+
 class ChatLogprobs(ContractModel):
     """Log probabilities of the answer's tokens."""
 
@@ -984,6 +1092,40 @@ class ChatChunkChoice(ContractModel):
     "Why the answer ended; null while it goes on."
     logprobs: ChatLogprobs | None = None
     "Of the tokens in this delta, when it was asked for."
+
+
+class CompletionChoice(ContractModel):
+    """One of the answers."""
+
+    index: Annotated[int, Field(ge=0)]
+    "Its place."
+    text: str
+    "The text."
+    logprobs: CompletionLogprobs | None
+    "Present when they were asked for, else null."
+    finish_reason: Literal["stop", "length"]
+    "Why the answer ended, by itself or at a stop text (stop), or at the end of its budget (length)."
+
+
+class CompletionChunk(ContractModel):
+    """One piece of a streamed answer."""
+
+    id: str
+    "The same in all chunks."
+    object: Literal["text_completion"]
+    "The kind of this object."
+    created: Annotated[int, Field(ge=0)]
+    "Unix time in seconds."
+    model: str
+    "The model that answers."
+    system_fingerprint: str
+    "The build that answers."
+    choices: list[CompletionPiece]
+    "One piece of one answer; empty in chunks that tell something else."
+    usage: Usage | None = None
+    "Token counts, in the last chunk, when they were asked for."
+    timings: Timings | None = None
+    prompt_progress: PromptProgress | None = None
 
 
 class ModelList(ContractModel):
@@ -1036,6 +1178,25 @@ class ChatCompletionChunk(ContractModel):
     "In the last chunk, when it was asked for."
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
+
+
+class Completion(ContractModel):
+    """Whole answers to one or several prompts."""
+
+    id: str
+    "Unique for each answer; begins with cmpl-."
+    object: Literal["text_completion"]
+    "The kind of this object."
+    created: Annotated[int, Field(ge=0)]
+    "Unix time in seconds."
+    model: str
+    "The model that answered."
+    system_fingerprint: str
+    "The build that answered."
+    choices: Annotated[list[CompletionChoice], Field(min_length=1)]
+    "The answers, prompt by prompt."
+    usage: Usage
+    timings: Timings
 
 
 class ChatCompletion(ContractModel):

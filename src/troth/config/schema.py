@@ -200,6 +200,9 @@ class LimitsSettings(Section):
         3600.0, gt=0, json_schema_extra=unit("seconds"), description="Longest wait in the queue; then 503."
     )
     choices_max: int = Field(8, ge=1, json_schema_extra=unit("choices"), description="Largest n of a request.")
+    prompts_max: int = Field(
+        128, ge=1, json_schema_extra=unit("prompts"), description="Most prompts of one completion request."
+    )
     stop_strings_max: int = Field(64, ge=0, json_schema_extra=unit("strings"), description="Most stop strings.")
     stop_bytes_max: int = Field(
         4096, ge=1, json_schema_extra=unit("bytes"), description="All stop strings of a request together, in UTF-8."

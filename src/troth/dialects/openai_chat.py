@@ -6,32 +6,18 @@ conversation. Streamed or not, an answer that nobody waits for any more is cance
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import Literal
 
-from troth import __version__
 from troth._generated.models import ChatCompletionRequest
-from troth.conversation import Conversation, Opened
+from troth.conversation import Conversation
 from troth.dialects.chat_answer import ChatChunks, Heading, whole
-from troth.dialects.chat_request import include_usage, read
-from troth.dialects.faults import UNFORESEEN, openai_fault
-from troth.dialects.sse import DONE, KEEPALIVE, data_frame
+from troth.dialects.chat_request import read
+from troth.dialects.faults import UNFORESEEN
+from troth.dialects.fields import include_usage
+from troth.dialects.sse import KEEPALIVE
+from troth.dialects.streams import START_SECONDS, StreamSettings, frames
 from troth.domain import Answer, Call, Stream, Whole
-from troth.errors import Refusal
 from troth.reply.fold import fold
-
-START_SECONDS = 10.0  # how long a stream's status line waits for the queue when keepalives are off
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamSettings:
-    """How answers are streamed (configuration section `stream`), and the name of what answers."""
-
-    first_event: Literal["token", "role"] = "token"
-    keepalive_seconds: float = 10.0  # 0: no keepalives
-    system_fingerprint: str = f"troth-{__version__}"
 
 
 class OpenAIChat:
@@ -64,23 +50,3 @@ class OpenAIChat:
             await opened.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
         return Stream(stream, KEEPALIVE, UNFORESEEN)
-
-
-async def frames(opened: Opened, chunks: ChatChunks, first_event: str) -> AsyncGenerator[bytes]:
-    """The frames of one answer, after one empty item that whoever creates the generator takes at once.
-
-    A generator that was never entered runs no `finally` when it is dropped: the empty item enters it,
-    so that from then on closing or losing the stream cancels the request.
-    """
-    try:
-        yield b""
-        if first_event == "role":
-            yield chunks.open_all()
-        async for event in opened.events():
-            if frame := chunks.write(event):
-                yield frame
-        yield DONE
-    except Refusal as refusal:
-        yield data_frame(openai_fault(refusal))
-    finally:
-        opened.cancel()

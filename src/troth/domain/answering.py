@@ -27,6 +27,7 @@ class Prompt:
     logit_bias: tuple[tuple[int, float], ...] = ()
     clamped_from: int | None = None
     text: str = ""  # the same as text, control tokens written out
+    shown_ids: frozenset[int] = frozenset()  # control tokens that are written out in the answer
 
     def __post_init__(self) -> None:
         assert len(self.tokens) > 0

@@ -120,6 +120,8 @@ class RawText:
 
     pieces: Pieces
     path: str = "prompt"  # the client's field, for refusals
+    bos: bool = True  # prepend the model's BOS, if it has one
+    special: bool = True  # read control tokens in texts as tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ class Ask:
     choices: int = 1
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # alternatives per token; None: no logprobs at all
+    shown_tokens: tuple[str, ...] = ()  # control tokens that are written out where the answer has them
     priority: int = 0  # lower runs first, as in vLLM
     tag: Tag = NOBODY
     progress: bool = False  # report prompt progress

@@ -109,11 +109,11 @@ class Contract:
         wire = info.alias or name
         kind: Kind = "honoured"
         neutral: Neutral | None = None
-        of = ""
+        of = instead = ""
         for mark in info.metadata:
             match mark:
                 case Guarded():
-                    kind, neutral = "guarded", Neutral.of(mark.neutral)
+                    kind, neutral, instead = "guarded", Neutral.of(mark.neutral), mark.instead
                 case Inert():
                     kind = "inert"
                 case Honoured():
@@ -128,6 +128,7 @@ class Contract:
         advice = (neutral or Neutral()).words
         if info.is_required() and (neutral is None or neutral.keyword is None):
             advice = "leave out the object that it belongs to"  # without this field there is no such object
+        advice += f"; {instead}" if instead else ""
         return Rule(name, wire, kind, neutral, of, nested, info.is_required(), default, switched_off, advice)
 
     def _acts(self, model: type[BaseModel]) -> bool:

@@ -23,15 +23,14 @@ def raw_text(raw: RawText, vocabulary: Vocabulary) -> Written:
     """The text as tokens, with the model's BOS in front unless it begins with that, or with an id.
 
     Control tokens in a text are tokens, as in vLLM and llama.cpp: a client may render its own template.
-    Raises: BadRequest for an empty text or an id that the vocabulary lacks.
+    Raises: BadRequest for an id that the vocabulary lacks.
     """
-    arrays = tokens_of(raw.pieces, vocabulary, raw.path, bos=True)
-    if not arrays or not sum(map(len, arrays)):
-        raise BadRequest(f"`{raw.path}` is empty: send a text or token ids.", param=raw.path)
-    return Written(np.concatenate(arrays), text_of(raw.pieces, vocabulary))
+    arrays = tokens_of(raw.pieces, vocabulary, raw.path, bos=raw.bos, special=raw.special)
+    tokens = np.concatenate(arrays) if arrays else np.empty(0, np.int32)
+    return Written(tokens, text_of(raw.pieces, vocabulary))
 
 
-def tokens_of(pieces: Pieces, vocabulary: Vocabulary, path: str, *, bos: bool) -> list[TokenIds]:
+def tokens_of(pieces: Pieces, vocabulary: Vocabulary, path: str, *, bos: bool, special: bool = True) -> list[TokenIds]:
     """The tokens of each piece. `bos`: the first one begins the sequence."""
     arrays: list[TokenIds] = []
     for piece in pieces:
@@ -39,7 +38,7 @@ def tokens_of(pieces: Pieces, vocabulary: Vocabulary, path: str, *, bos: bool) -
             wants_bos = bos and not arrays and vocabulary.adds_bos
             if wants_bos and vocabulary.bos_text and piece.startswith(vocabulary.bos_text):
                 wants_bos = False
-            arrays.append(vocabulary.tokenize(piece, special=True, bos=wants_bos))
+            arrays.append(vocabulary.tokenize(piece, special=special, bos=wants_bos))
         else:
             wrong = next((token for token in piece if not 0 <= token < vocabulary.size), None)
             if wrong is not None:

@@ -65,13 +65,14 @@ class Prompts:
         Raises: NotImplementedHere without a chat template or tokens to fill gaps with, BadRequest in the words
         of the template or for an empty prompt, OverContext when the prompt alone fills the context, QueueFull.
         """
-        return await self._on_thread(lambda: self._render(plan, vocabulary, context_tokens))
+        return await self.aside(lambda: self._render(plan, vocabulary, context_tokens))
 
     async def write(self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int) -> Written:
         """What the model would read, however long it is. Raises what `render` raises but for OverContext."""
-        return await self._on_thread(lambda: self._write(plan, vocabulary, context_tokens))
+        return await self.aside(lambda: self._write(plan, vocabulary, context_tokens))
 
-    async def _on_thread(self, work: Callable[[], T]) -> T:
+    async def aside(self, work: Callable[[], T]) -> T:
+        """What `work` returns, done on a thread of this room. Raises QueueFull."""
         if self._pending >= self._settings.queue_max + self._settings.prompt_threads:
             raise QueueFull(self._pending, retry_seconds=1)
         self._pending += 1
@@ -90,11 +91,16 @@ class Prompts:
 
     def _render(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> Prompt:
         bias = by_token(plan.ask.logit_bias, vocabulary)
+        shown = shown_ids(plan.ask.shown_tokens, vocabulary)
         written = self._write(plan, vocabulary, context_tokens)
+        if not len(written.tokens):
+            raise BadRequest(
+                "The prompt is empty.", param="messages" if isinstance(plan.ask.source, Talk) else "prompt"
+            )
         if len(written.tokens) >= context_tokens:
             raise OverContext(len(written.tokens), context_tokens)
         fit = plan.budget.fit(len(written.tokens), context_tokens)
-        return Prompt(written.tokens, fit.answer_tokens, context_tokens, bias, fit.clamped_from, written.text)
+        return Prompt(written.tokens, fit.answer_tokens, context_tokens, bias, fit.clamped_from, written.text, shown)
 
     def _write(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> Written:
         match plan.ask.source:
@@ -153,17 +159,25 @@ def rendered(talk: Talk, script: Script, vocabulary: Vocabulary, system_messages
 
 
 def tokenize(text: str, quotation: Quotation, vocabulary: Vocabulary) -> TokenIds:
-    """The token ids of a rendered, quoted text, with the model's BOS once if it wants one.
-
-    Raises: BadRequest when there is no text.
-    """
+    """The token ids of a rendered, quoted text, with the model's BOS once if it wants one."""
     bos = vocabulary.adds_bos and not (vocabulary.bos_text and text.startswith(vocabulary.bos_text))
     arrays: list[TokenIds] = []
     for part, special in quotation.parts(text):
         arrays.append(vocabulary.tokenize(part, special=special, bos=bos and not arrays))
     if not arrays:
-        raise BadRequest("The conversation renders to an empty prompt.", param="messages")
+        return np.empty(0, np.int32)
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def shown_ids(texts: tuple[str, ...], vocabulary: Vocabulary) -> frozenset[int]:
+    """The control tokens with these texts. Raises BadRequest naming a text that is not one token."""
+    found: list[int] = []
+    for text in texts:
+        tokens = vocabulary.tokenize(text, special=True, bos=False)
+        if len(tokens) != 1:
+            raise BadRequest(f"`preserved_tokens` has {text[:64]!r}, which is not one token.", param="preserved_tokens")
+        found.append(int(tokens[0]))
+    return frozenset(found)
 
 
 def _changed(message: dict[str, str], change: Callable[[str], str]) -> dict[str, str]:

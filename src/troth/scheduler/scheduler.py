@@ -27,7 +27,7 @@ from __future__ import annotations
 import logging
 import queue
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -291,7 +291,7 @@ class Scheduler:
         if token in self.decoder.vocabulary.end_ids:
             self._end(choice, "stop")
             return False
-        said = choice.interpreter.feed(self._piece(token, row, job.logprobs))
+        said = choice.interpreter.feed(self._piece(token, row, job.logprobs, job.prompt.shown_ids))
         if said is not None:
             request.events.append(replace(said, timings=request.timings()) if job.token_timings else said)
         if choice.interpreter.stopped is not None:
@@ -302,9 +302,10 @@ class Scheduler:
             return False
         return True
 
-    def _piece(self, token: int, row: int, alternatives: int | None) -> Piece:
+    def _piece(self, token: int, row: int, alternatives: int | None, shown: Container[int]) -> Piece:
         """The token with its bytes, and its logprobs when they were asked for."""
-        text = self.decoder.vocabulary.spoken(token)
+        vocabulary = self.decoder.vocabulary
+        text = vocabulary.piece(token) if token in shown else vocabulary.spoken(token)
         if alternatives is None:
             return Piece(token, text)
         chosen, others = self.decoder.logprobs(row, token, alternatives)

@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from troth._generated.models import ChatCompletionRequest, CreateChatCompletionParameters
-from troth.dialects.chat_request import include_usage, read
+from troth.dialects.chat_request import read
+from troth.dialects.fields import include_usage
 from troth.domain import SAMPLER_NAMES, Ask, Tag, Talk, Turn
 from troth.errors import BadRequest
 

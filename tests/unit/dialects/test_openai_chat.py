@@ -12,7 +12,8 @@ import pytest
 
 from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation, Opened
-from troth.dialects.openai_chat import OpenAIChat, StreamSettings
+from troth.dialects.openai_chat import OpenAIChat
+from troth.dialects.streams import StreamSettings
 from troth.domain import (
     Account,
     Answer,

@@ -22,7 +22,8 @@ __all__ = ["HONOURS", "LlamaCpp", "LlamaCppOptions"]
 # corridor does by itself (messages, stop, stream …) is here too: the engine must leave room for it.
 HONOURS = frozenset(
     {
-        "messages", "model", "stream", "stream_options", "stop", "n", "seed", "priority",
+        "messages", "prompt", "echo", "preserved_tokens", "content", "tokens",
+        "model", "stream", "stream_options", "stop", "n", "seed", "priority",
         "max_tokens", "temperature", "dynatemp_range", "dynatemp_exponent", "top_k", "top_p", "min_p",
         "typical_p", "top_n_sigma", "xtc_probability", "xtc_threshold", "repeat_penalty", "repeat_last_n",
         "presence_penalty", "frequency_penalty", "dry_multiplier", "dry_base", "dry_allowed_length",

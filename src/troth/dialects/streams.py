@@ -1,0 +1,64 @@
+"""Streams as OpenAI's and llama-server's clients read them: frames of events, then `[DONE]`, or one error frame."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from troth import __version__
+from troth.dialects.faults import openai_fault
+from troth.dialects.sse import DONE, data_frame
+from troth.domain import Event
+from troth.errors import Refusal
+
+START_SECONDS = 10.0  # how long a stream's status line waits for the queue when keepalives are off
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSettings:
+    """How answers are streamed (configuration section `stream`), and the name of what answers."""
+
+    first_event: Literal["token", "role"] = "token"
+    keepalive_seconds: float = 10.0  # 0: no keepalives
+    system_fingerprint: str = f"troth-{__version__}"
+
+
+class Answering(Protocol):
+    """An answer under way."""
+
+    def events(self) -> AsyncIterator[Event]:
+        """The events in order. Raises Refusal."""
+
+    def cancel(self) -> None:
+        """The engine works on it no more. Safe to call twice."""
+
+
+class Chunks(Protocol):
+    """Writes events as frames."""
+
+    def open_all(self) -> bytes:
+        """What is sent before any token."""
+
+    def write(self, event: Event) -> bytes:
+        """The frames that `event` causes."""
+
+
+async def frames(opened: Answering, chunks: Chunks, first_event: str) -> AsyncGenerator[bytes]:
+    """The frames of one answer, after one empty item that whoever creates the generator takes at once.
+
+    A generator that was never entered runs no `finally` when it is dropped: the empty item enters it,
+    so that from then on closing or losing the stream cancels the request.
+    """
+    try:
+        yield b""
+        if first_event == "role":
+            yield chunks.open_all()
+        async for event in opened.events():
+            if frame := chunks.write(event):
+                yield frame
+        yield DONE
+    except Refusal as refusal:
+        yield data_frame(openai_fault(refusal))
+    finally:
+        opened.cancel()

@@ -1,0 +1,127 @@
+"""Texts as tokens: llama-server's and vLLM's shapes on one route, and what a chat request would be read as.
+
+Divergences: an answer of /tokenize has the keys of both; llama-server's `add_special` defaults to false, vLLM's
+`add_special_tokens` to true, and each governs its own field.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from troth._generated.models import (
+    ChatCompletionRequest,
+    DetokenizeRequest,
+    TokenizeRequest,
+    TokenizerInfoParameters,
+)
+from troth.conversation import Conversation
+from troth.dialects.chat_request import read, turn_of
+from troth.dialects.completion_request import joined
+from troth.domain import Ask, Call, RawText, Source, Talk, Whole
+from troth.engines.base import Vocabulary
+from troth.errors import BadRequest
+
+FORMS = ("content", "prompt", "messages")
+
+
+class Tokens:
+    """Answers the routes of tokens. None of them waits for an engine."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    async def tokenize(self, call: Call) -> Whole:
+        """The tokens of a text or a conversation; none of nothing. Raises BadRequest for several forms at once."""
+        body: TokenizeRequest = call.body
+        source = _source(body)
+        vocabulary = self._conversation.vocabulary(body.model)
+        plan, written = await self._conversation.written(Ask(source=source, model=body.model), call.account)
+        ids = written.tokens.tolist()
+        answer: dict[str, Any] = {
+            "tokens": [{"id": token, "piece": _piece(token, vocabulary)} for token in ids] if body.with_pieces else ids,
+            "count": len(ids),
+            "max_model_len": self._conversation.engines[plan.model.id].context_tokens,
+        }
+        if body.return_token_strs:
+            answer["token_strs"] = [vocabulary.piece(token).decode("utf-8", "replace") for token in ids]
+        return Whole(answer)
+
+    async def detokenize(self, call: Call) -> Whole:
+        """The text of tokens. Raises BadRequest for an id that the vocabulary lacks."""
+        body: DetokenizeRequest = call.body
+        pieces = (tuple(body.tokens or ()),)
+        source = RawText(pieces, "tokens", bos=False)
+        _, written = await self._conversation.written(Ask(source=source, model=body.model), call.account)
+        return Whole({"content": written.text, "prompt": written.text})
+
+    async def apply_template(self, call: Call) -> Whole:
+        """The prompt of a chat request, as text. Raises what the request itself would, but for its length."""
+        _, written = await self._conversation.written(self._chat(call), call.account)
+        return Whole({"prompt": written.text})
+
+    async def count_chat_tokens(self, call: Call) -> Whole:
+        """The prompt's tokens of a chat request. Raises what the request itself would, but for its length."""
+        _, written = await self._conversation.written(self._chat(call), call.account)
+        return Whole({"object": "response.input_tokens", "input_tokens": len(written.tokens)})
+
+    async def tokenizer_info(self, call: Call) -> Whole:
+        """How a model writes text. Raises Unavailable while it loads."""
+        parameters: TokenizerInfoParameters = call.parameters
+        conversation = self._conversation
+        model = conversation.policy.decide(Ask(source=RawText(()), model=parameters.model)).model
+        vocabulary = conversation.vocabulary(parameters.model)
+        return Whole(
+            {
+                "model": model.id,
+                "tokenizer_class": model.engine,
+                "vocab_size": vocabulary.size,
+                "model_max_length": conversation.engines[model.id].context_tokens,
+                "bos_token": vocabulary.bos_text,
+                "eos_token": vocabulary.eos_text,
+                "bos_token_id": _id(vocabulary.bos_text, vocabulary),
+                "eos_token_id": _id(vocabulary.eos_text, vocabulary),
+                "stop_token_ids": sorted(vocabulary.end_ids),
+                "add_bos_token": vocabulary.adds_bos,
+                "add_eos_token": False,
+                "chat_template": vocabulary.chat_template is not None,
+                "supports_tools": False,
+                "supports_reasoning": False,
+            }
+        )
+
+    def _chat(self, call: Call) -> Ask:
+        body: ChatCompletionRequest = call.body
+        return read(body, call.given, None, call.caller)
+
+
+def _source(body: TokenizeRequest) -> Source:
+    named = [name for name in FORMS if getattr(body, name) is not None]
+    if len(named) > 1:
+        raise BadRequest(
+            f"`{named[0]}` and `{named[1]}` are two forms of what to tokenise: send one of them.",
+            param=named[1],
+            code="conflicting_values",
+        )
+    special = body.parse_special is not False
+    if body.messages is not None:
+        turns = tuple(turn_of(message) for message in body.messages)
+        return Talk(turns, body.add_generation_prompt is not False, dict(body.chat_template_kwargs or {}))
+    if body.prompt is not None:
+        return RawText((body.prompt,), bos=body.add_special_tokens is not False, special=special)
+    content = body.content or ()
+    pieces = (content,) if isinstance(content, str) else joined(list(content))
+    return RawText(pieces, "content", bos=bool(body.add_special), special=special)
+
+
+def _piece(token: int, vocabulary: Vocabulary) -> str | list[int]:
+    """The token's text, or its bytes when they are no text by themselves (llama-server, `with_pieces`)."""
+    piece = vocabulary.piece(token)
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        return list(piece)
+
+
+def _id(text: str, vocabulary: Vocabulary) -> int | None:
+    tokens = vocabulary.tokenize(text, special=True, bos=False).tolist()
+    return tokens[0] if len(tokens) == 1 else None
