@@ -8,6 +8,7 @@ from bench.report import table, write
 from tests.support.determinism import CIRCUMSTANCES, Circumstance, streams
 
 COUNT, ANSWER_TOKENS = 40, 128
+FAST = ("batched by 8", "from the cache")  # enough to show what the setting decides
 
 
 def run(models: list[Path]) -> None:
@@ -17,7 +18,10 @@ def run(models: list[Path]) -> None:
         for setting in ("strict", "fast"):
             alone, promised = streams(model, Circumstance(), COUNT, ANSWER_TOKENS, setting)
             cells = []
-            for how in CIRCUMSTANCES.values():
+            for name, how in CIRCUMSTANCES.items():
+                if setting == "fast" and name not in FAST:
+                    cells.append("")
+                    continue
                 answers, _ = streams(model, how, COUNT, ANSWER_TOKENS, setting)
                 same = sum(mine == theirs for mine, theirs in zip(answers, alone, strict=True))
                 cells.append(f"{same}/{COUNT}")

@@ -23,8 +23,10 @@ from troth import __version__
 from troth._generated.fields import FIELDS
 from troth.config.schema import Config, ModelSettings
 from troth.conversation import Conversation
+from troth.dialects.anthropic_messages import AnthropicMessages
 from troth.dialects.engine_state import Engines
 from troth.dialects.models import Models
+from troth.dialects.native import Native
 from troth.dialects.openai_chat import OpenAIChat
 from troth.dialects.openai_completions import OpenAICompletions
 from troth.dialects.prefix_cache import PrefixCaches
@@ -127,6 +129,8 @@ class Server:
         handlers = _handlers(
             OpenAIChat(self.conversation, streams),
             OpenAICompletions(self.conversation, streams, self.config.limits.prompts_max),
+            AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
+            Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
             Models(self.states, facts),
             Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render)),

@@ -16,7 +16,7 @@ from troth.policy.decide import Policy
 from troth.prompt.raw import Written
 from troth.prompt.render import Prompts
 
-InterpreterFactory = Callable[[int, tuple[str, ...]], Interpreter]  # the choice's index, its stop strings
+InterpreterFactory = Callable[[int, Ask], Interpreter]  # the choice's index, and what was asked
 ClampCounter = Callable[[str], None]  # the field whose number was cut
 
 
@@ -70,7 +70,7 @@ class Conversation:
             prompt=prompt,
             sampling=plan.sampling,
             seed=plan.seed,
-            interpreters=[self.interpreter_factory(choice, ask.stop) for choice in range(ask.choices)],
+            interpreters=[self.interpreter_factory(choice, ask) for choice in range(ask.choices)],
             ignore_eos=ask.ignore_eos,
             logprobs=ask.logprobs,
             priority=ask.priority,

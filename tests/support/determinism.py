@@ -22,6 +22,7 @@ class Ids:
     """An interpreter that keeps the token ids."""
 
     stopped = None
+    finish = None
 
     def __init__(self) -> None:
         self.tokens: list[int] = []

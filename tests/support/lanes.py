@@ -13,7 +13,7 @@ import numpy as np
 from tests.support.decoder import ScriptedDecoder, ScriptedEngine
 from troth.dialects.engine_state import Engines
 from troth.dialects.served import ModelState
-from troth.domain import Account, Call, Job, Piece, Prompt, Said, Sampling, ServedModel, Tag
+from troth.domain import Account, Call, FinishReason, Job, Piece, Prompt, Said, Sampling, ServedModel, Tag
 from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.prefix_cache import CacheLimits
 from troth.scheduler.ticket import LaneTicket
@@ -28,6 +28,7 @@ class Aloud:
     """An interpreter that says every token at once."""
 
     stopped: str | None = None
+    finish: FinishReason | None = None
 
     def feed(self, piece: Piece) -> Said | None:
         """The letter."""

@@ -107,9 +107,10 @@ class Silent:
     """An interpreter that says nothing and knows what it was made with."""
 
     stopped = None
+    finish = None
 
-    def __init__(self, choice: int, stop: tuple[str, ...]) -> None:
-        self.made_with = (choice, stop)
+    def __init__(self, choice: int, ask: Ask) -> None:
+        self.made_with = (choice, ask.stop)
 
     def feed(self, piece: Piece) -> Said | None:
         return None

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 2798e095bf48857281cdc54b8809a3499a6086aef8231c3e450924f423953734; datamodel-code-generator 0.89.0
+sha256 of openapi/: 213b162733154f3b8aa2ef806715a232707d1abc81a1855235a89693614d215b; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -8,6 +8,50 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from pydantic import Field
 from troth.contract import Alias, Clamped, ContractModel, Guarded, Honoured, Inert
+
+
+class MessagesFieldsToolChoice(ContractModel):
+    """Whether and which function must be called; without functions there is none."""
+
+    type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["auto", "none"]})] = None
+    "How the choice is made; not done yet."
+    name: Annotated[Any | None, Inert()] = None
+    "The function to call."
+    disable_parallel_tool_use: Annotated[Any | None, Inert()] = None
+    "Whether only one call is made; none is yet."
+
+
+class MessagesFieldsThinking(ContractModel):
+    """Reasoning before the answer; the model decides, which here is never."""
+
+    type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["disabled", "adaptive"]})] = None
+    "Whether it reasons; asking for it is not done yet."
+    budget_tokens: Annotated[Any | None, Inert()] = None
+    "Most tokens of reasoning; there is none yet."
+    display: Annotated[Any | None, Inert()] = None
+    "How reasoning is shown; there is none yet."
+
+
+class MessagesFieldsOutputConfig(ContractModel):
+    """How hard to try, and the answer's form."""
+
+    effort: Annotated[Any | None, Inert()] = None
+    "How much to reason; this model has no levels of it."
+    format: Annotated[dict[str, Any] | None, Guarded()] = None
+    "Hold the answer to a schema; not done yet."
+
+
+class AnthropicBlock(ContractModel):
+    """One block of a message."""
+
+    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["text"]})]
+    "The form of this block; only text yet."
+    text: str | None = None
+    "The text."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+    citations: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Where the text is from; not done."
 
 
 class BookkeepingFields(ContractModel):
@@ -96,22 +140,29 @@ class BudgetFields(ContractModel):
     "llama-server's name of `n`."
     stop: Annotated[str | list[str] | None, Honoured(neutral={"maxItems": 0})] = None
     "A text, or several, that ends the answer and is not part of it; empty texts are dropped."
+    stop_sequences: Annotated[list[str] | None, Alias(of="stop")] = None
+    "Anthropic's name of `stop`."
     stop_token_ids: Annotated[
         list[Annotated[int, Field(ge=0, le=2147483647)]] | None, Guarded(neutral={"maxItems": 0})
     ] = None
     "vLLM's token ids that end the answer; not done."
     include_stop_str_in_output: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Keep the stop text in the answer; not done."
+    priority: Annotated[int | None, Field(ge=-2147483648, le=2147483647), Honoured(neutral={"enum": [0]})] = None
+    "Which waiting request runs first; lower is sooner, 0 is usual."
+
+
+class EditorFields(ContractModel):
+    """llama-server's limits for editors, which its own routes do."""
+
     n_indent: Annotated[int | None, Field(ge=0, le=2147483647), Guarded(neutral={"enum": [0]})] = None
-    "llama-server's least indentation of new lines; not done on chat."
+    "llama-server's least indentation of new lines; not done here, POST /completion does."
     t_max_predict_ms: Annotated[int | None, Field(ge=-1, le=9223372036854775807), Guarded(neutral={"maximum": 0})] = (
         None
     )
-    "llama-server's time limit of an answer; not done, 0 or less is off."
+    "llama-server's time limit of an answer; not done here, 0 or less is off."
     t_max_prompt_ms: Annotated[int | None, Field(ge=-1, le=9223372036854775807), Guarded(neutral={"maximum": 0})] = None
     "llama-server's time limit of a prompt; not done, 0 or less is off."
-    priority: Annotated[int | None, Field(ge=-2147483648, le=2147483647), Honoured(neutral={"enum": [0]})] = None
-    "Which waiting request runs first; lower is sooner, 0 is usual."
 
 
 class PromptObject(ContractModel):
@@ -233,6 +284,50 @@ class FilePart(ContractModel):
     "The form of this part."
     file: Annotated[dict[str, Any] | str, Guarded()]
     "The file."
+
+
+class NativeFields(ContractModel):
+    """What llama-server's own routes take besides the text."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which model answers; with one model any name is served, and the reply says which."
+    n_probs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
+    "Report log probabilities, with this many alternatives for each token; 0 is none."
+    logprobs: Annotated[int | None, Field(ge=0, le=20), Alias(of="n_probs")] = None
+    "Another name of `n_probs`."
+    return_tokens: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Report the token ids of the answer."
+    response_fields: Annotated[
+        list[Annotated[str, Field(max_length=256)]] | None, Field(max_length=64), Honoured(neutral={"maxItems": 0})
+    ] = None
+    "Only these fields of the final object; `a/b` is `b` inside `a`, and is answered under that very name. Names that there are not are left out."
+    preserved_tokens: Annotated[
+        list[Annotated[str, Field(max_length=256)]] | None, Field(max_length=64), Honoured(neutral={"maxItems": 0})
+    ] = None
+    "Control tokens, each as its text, that are written out where the answer has them."
+    n_indent: Annotated[int | None, Field(ge=0, le=2147483647), Honoured(neutral={"enum": [0]})] = None
+    "End the answer at a line, after the first, that is indented by fewer blanks."
+    t_max_predict_ms: Annotated[int | None, Field(ge=-1, le=9223372036854775807), Honoured(neutral={"maximum": 0})] = (
+        None
+    )
+    "End the answer after so many milliseconds of writing, once it has a line break; 0 or less is off."
+    t_max_prompt_ms: Annotated[Any | None, Inert()] = None
+    "llama-server's time limit of a prompt, which it does not keep; neither does this server."
+    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Report probabilities after the samplers; not done yet."
+    reasoning_format: Annotated[Any | None, Inert()] = None
+    "Where reasoning goes; a raw text has none."
+
+
+class InfillText(ContractModel):
+    """A text to look at."""
+
+    text: str
+    "The text."
+    filename: Annotated[str | None, Field(max_length=4096)] = None
+    "Where it is from."
+    time: Annotated[Any | None, Inert()] = None
+    "When an editor took it."
 
 
 class ReportingFieldsStreamOptions(ContractModel):
@@ -505,6 +600,17 @@ class ReleaseHandleParameters(ContractModel):
     "Only this chat model, by id or alias; every model when absent."
 
 
+class AnthropicMessage(ContractModel):
+    """One message of a conversation."""
+
+    role: Literal["user", "assistant", "system"]
+    "Who speaks; `system` in the middle is an instruction like those before."
+    content: str | list[AnthropicBlock]
+    "What is said, as text or as blocks."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+
+
 class SystemMessage(MessageFields):
     """Instructions; both roles are one, and all of them are put first."""
 
@@ -631,7 +737,51 @@ class SamplingFields(ContractModel):
     "vLLM's list of texts never to say; not done."
 
 
-class CompletionRequest(SamplingFields, BudgetFields, ReportingFields, StructureFields, BookkeepingFields):
+class MessagesFields(ContractModel):
+    """A conversation in Anthropic's form."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which model answers; with one model any name is served, and the reply says which."
+    messages: Annotated[list[AnthropicMessage], Field(min_length=1)]
+    "The conversation so far, oldest first."
+    system: str | list[AnthropicBlock] | None = None
+    "Instructions, as text or as blocks of text; Claude Code's billing block is left out."
+    stream: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Send the answer as server-sent events while it is written."
+    tools: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Functions that the model may call; not done yet."
+    tool_choice: Annotated[MessagesFieldsToolChoice | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Whether and which function must be called; without functions there is none."
+    thinking: Annotated[MessagesFieldsThinking | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Reasoning before the answer; the model decides, which here is never."
+    output_config: Annotated[MessagesFieldsOutputConfig | None, Honoured(neutral={"maxProperties": 0})] = None
+    "How hard to try, and the answer's form."
+    context_management: Annotated[
+        dict[str, Any] | None,
+        Guarded(neutral={"enum": [{}, {"edits": []}, {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}]}),
+    ] = None
+    "Changes to the conversation by the server; only the one that changes nothing."
+    mcp_servers: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Servers of tools; not done."
+    container: Annotated[Any | None, Guarded()] = None
+    "A place for code to run in; not done."
+    chat_template_kwargs: Annotated[dict[str, Any] | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Variables for the chat template."
+    betas: Annotated[Any | None, Inert()] = None
+    "Names of trials at Anthropic."
+    inference_geo: Annotated[Any | None, Inert()] = None
+    "Where to compute."
+    speed: Annotated[Any | None, Inert()] = None
+    "A price class."
+
+
+class MessagesRequest(SamplingFields, BudgetFields, EditorFields, BookkeepingFields, MessagesFields):
+    """A conversation to go on with, in Anthropic's words."""
+
+
+class CompletionRequest(
+    SamplingFields, BudgetFields, EditorFields, ReportingFields, StructureFields, BookkeepingFields
+):
     """A text to go on with as it stands; control tokens in it are tokens."""
 
     model: Annotated[str | None, Field(max_length=512)] = None
@@ -727,6 +877,40 @@ class AssistantMessage(MessageFields):
     "Links that a web search left behind."
 
 
+class NativeCompletionRequest(
+    SamplingFields, BudgetFields, ReportingFields, StructureFields, BookkeepingFields, NativeFields
+):
+    """A text to go on with as it stands, in llama-server's words."""
+
+    prompt: (
+        str
+        | Annotated[
+            list[
+                str
+                | Annotated[int, Field(ge=0, le=2147483647)]
+                | list[str | Annotated[int, Field(ge=0, le=2147483647)]]
+                | PromptObject
+            ],
+            Field(min_length=1),
+        ]
+        | PromptObject
+    )
+    "A text, or a list of token ids and texts that make one prompt when at least one is an id; or a list of prompts, each a text, a list of ids and texts, or an object. The model's BOS is prepended unless the prompt opens with it, or with an id. `limits.prompts_max` bounds the list."
+
+
+class InfillRequest(SamplingFields, BudgetFields, ReportingFields, StructureFields, BookkeepingFields, NativeFields):
+    """A gap in a text, to be filled."""
+
+    input_prefix: str | list[str | Annotated[int, Field(ge=0, le=2147483647)]]
+    "The text before the gap, or texts and token ids one after the other; its end is kept when it is long."
+    input_suffix: str | list[str | Annotated[int, Field(ge=0, le=2147483647)]]
+    "The text after the gap; its beginning is kept when it is long."
+    prompt: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "More text before the gap, put after the prefix."
+    input_extra: Annotated[list[InfillText] | None, Field(max_length=1024), Honoured(neutral={"maxItems": 0})] = None
+    "Other texts to look at, the most important last."
+
+
 class TokenizeRequest(ContractModel):
     """A text or a conversation to be counted out in tokens, in llama-server's words (`content`, `add_special`) or vLLM's (`prompt` or `messages`, `add_special_tokens`)."""
 
@@ -772,6 +956,7 @@ class TokenizeRequest(ContractModel):
 class ChatCompletionRequest(
     SamplingFields,
     BudgetFields,
+    EditorFields,
     ReportingFields,
     ChatReportingFields,
     ThinkingFields,

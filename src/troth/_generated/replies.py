@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 2798e095bf48857281cdc54b8809a3499a6086aef8231c3e450924f423953734; datamodel-code-generator 0.89.0
+sha256 of openapi/: 213b162733154f3b8aa2ef806715a232707d1abc81a1855235a89693614d215b; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -8,6 +8,85 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, ConfigDict, Field
 from troth.contract import ContractModel
+
+
+class AnthropicErrorError(ContractModel):
+    """What was wrong, and what would be accepted."""
+
+    type: str
+    "The family of the error, for example invalid_request_error."
+    message: str
+    "The reason in words."
+    details: dict[str, Any] | None = None
+    "Further facts about the refusal."
+    n_prompt_tokens: Annotated[int | None, Field(ge=0)] = None
+    "Over-context only: tokens of the prompt."
+    n_ctx: Annotated[int | None, Field(ge=0)] = None
+    "Over-context only: tokens of one context."
+    n_surplus_tokens: Annotated[int | None, Field(ge=1)] = None
+    "Over-context only: tokens that must go."
+
+
+class AnthropicError(ContractModel):
+    """Why a request got no answer."""
+
+    type: Literal["error"]
+    "The kind of this object."
+    error: AnthropicErrorError
+    "What was wrong, and what would be accepted."
+    request_id: str
+    "The request's id in the log."
+
+
+class AnthropicText(ContractModel):
+    """A block of text."""
+
+    type: Literal["text"]
+    "The form of this block."
+    text: str
+    "The text."
+
+
+class AnthropicUsage(ContractModel):
+    """Token counts; the three of the input are the prompt."""
+
+    input_tokens: Annotated[int, Field(ge=0)]
+    "Prompt tokens that were computed."
+    cache_read_input_tokens: Annotated[int, Field(ge=0)]
+    "Prompt tokens that were not computed again."
+    cache_creation_input_tokens: Annotated[int, Field(ge=0)]
+    "Always 0; keeping a prompt costs nothing."
+    output_tokens: Annotated[int, Field(ge=0)]
+    "Tokens that were generated."
+
+
+class AnthropicEventDelta(ContractModel):
+    """What is new."""
+
+    type: Literal["text_delta"] | None = None
+    "The form of a block's delta."
+    text: str | None = None
+    "The text that is new."
+    stop_reason: Literal["end_turn", "max_tokens", "stop_sequence"] | None = None
+    "Why it ended."
+    stop_sequence: str | None = None
+    "The stop text that was met."
+
+
+class AnthropicEventError(ContractModel):
+    """Why the answer ended with a fault."""
+
+    type: str
+    "The family of the error."
+    message: str
+    "The reason in words."
+
+
+class AnthropicCount(ContractModel):
+    """How many tokens a prompt has."""
+
+    input_tokens: Annotated[int, Field(ge=0)]
+    "How many."
 
 
 class CachePool(ContractModel):
@@ -765,6 +844,55 @@ class PromptProgress(ContractModel):
     "Milliseconds since the prompt was begun."
 
 
+class AnthropicAnswer(ContractModel):
+    """A whole answer."""
+
+    id: str
+    "Unique for each answer; begins with msg_."
+    type: Literal["message"]
+    "The kind of this object."
+    role: Literal["assistant"]
+    "Who speaks."
+    model: str
+    "The model that answered."
+    content: list[AnthropicText]
+    "What was said."
+    stop_reason: Annotated[Literal["end_turn", "max_tokens", "stop_sequence"] | None, Field(...)]
+    "Why it ended; null at the beginning of a stream."
+    stop_sequence: Annotated[str | None, Field(...)]
+    "The stop text that was met."
+    usage: AnthropicUsage
+    timings: Timings | None = None
+
+
+class AnthropicEvent(ContractModel):
+    """One event of a streamed answer."""
+
+    type: Literal[
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "ping",
+        "error",
+    ]
+    "Which."
+    message: AnthropicAnswer | None = None
+    index: Annotated[int | None, Field(ge=0)] = None
+    "Which block."
+    content_block: AnthropicText | None = None
+    delta: AnthropicEventDelta | None = None
+    "What is new."
+    usage: AnthropicUsage | None = None
+    timings: Timings | None = None
+    error: AnthropicEventError | None = None
+    "Why the answer ended with a fault."
+    request_id: str | None = None
+    "The request's id in the log."
+
+
 class CacheReport(ContractModel):
     """The prefix cache of one model. Counts and milliseconds are totals since the start."""
 
@@ -997,6 +1125,67 @@ class Model(ContractModel):
     tags: list[str] | None = None
     "Always empty; llama-server's clients expect it."
     meta: ModelMeta
+
+
+class NativeCompletion(ContractModel):
+    """A whole answer in llama-server's words, or with `response_fields` only the fields named."""
+
+    index: Annotated[int | None, Field(ge=0)] = None
+    "Which answer."
+    content: str | None = None
+    "The text."
+    tokens: list[Annotated[int, Field(ge=0)]] | None = None
+    "Its token ids, when asked for."
+    id_slot: Annotated[int | None, Field(ge=-1)] = None
+    "Always -1; the scheduler moves sequences."
+    stop: Literal[True] | None = None
+    "It is the end."
+    model: str | None = None
+    "The model that answered."
+    tokens_predicted: Annotated[int | None, Field(ge=0)] = None
+    "Tokens that were generated."
+    tokens_evaluated: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of the prompt, cached ones included."
+    tokens_cached: Annotated[int | None, Field(ge=0)] = None
+    "Tokens in memory at the end."
+    generation_settings: dict[str, Any] | None = None
+    "The sampling in force and the budget, by llama-server's names."
+    prompt: str | None = None
+    "The prompt; control tokens are written out."
+    has_new_line: bool | None = None
+    "Whether the answer has a line break."
+    truncated: bool | None = None
+    "Whether the context was full."
+    stop_type: Literal["none", "eos", "limit", "word"] | None = None
+    "Why it ended."
+    stopping_word: str | None = None
+    "The stop text that was met; empty for none."
+    timings: Timings | None = None
+    completion_probabilities: list[TokenLogprob] | None = None
+    "Log probabilities of its tokens, when asked for."
+
+
+class NativePiece(ContractModel):
+    """One piece of a streamed answer; the last one is the whole answer's object with an empty text."""
+
+    index: Annotated[int | None, Field(ge=0)] = None
+    "Which answer."
+    content: str
+    "The text that is new."
+    tokens: list[Annotated[int, Field(ge=0)]] | None = None
+    "Its token ids, when asked for."
+    stop: bool
+    "Whether it is the end."
+    id_slot: Annotated[int | None, Field(ge=-1)] = None
+    "Always -1."
+    tokens_predicted: Annotated[int | None, Field(ge=0)] = None
+    "Tokens generated so far."
+    tokens_evaluated: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of the prompt."
+    timings: Timings | None = None
+    prompt_progress: PromptProgress | None = None
+    completion_probabilities: list[TokenLogprob] | None = None
+    "Log probabilities of its tokens, when asked for."
 
 
 class SessionList(ContractModel):

@@ -232,6 +232,16 @@ class ChatSettings(Section):
     )
 
 
+class MessagesSettings(Section):
+    """How conversations of Anthropic's API are read."""
+
+    strip_billing_header: bool = Field(
+        True,
+        description="Leave out the system block `x-anthropic-billing-header: …` of Claude Code, which is another one "
+        "for every conversation and would keep prompts from being reused.",
+    )
+
+
 class MetricsSettings(Section):
     """What /metrics is called."""
 
@@ -294,6 +304,7 @@ class Config(Section):
     limits: LimitsSettings = LimitsSettings()
     routing: RoutingSettings = RoutingSettings()
     chat: ChatSettings = ChatSettings()
+    messages: MessagesSettings = MessagesSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
     cache: CacheSettings = CacheSettings()

@@ -1,4 +1,4 @@
-"""The error body of the OpenAI routes, for faults that come after the status line is gone."""
+"""Error bodies for faults that come after the status line is gone, as each dialect has them."""
 
 from __future__ import annotations
 
@@ -21,5 +21,19 @@ def openai_fault(refusal: Refusal) -> dict[str, Any]:
     }
 
 
+def native_fault(refusal: Refusal) -> dict[str, Any]:
+    """`refusal` as llama-server's clients read it: the code is the status."""
+    return {
+        "error": {
+            "code": refusal.status,
+            "message": refusal.message,
+            "type": refusal.type,
+            **refusal.facts,
+        }
+    }
+
+
 # The end of a stream that broke where no refusal was raised: our fault, and the log has the reason.
-UNFORESEEN = data_frame(openai_fault(EngineFault("The server failed to finish this answer.", code="internal_error")))
+_BROKEN = EngineFault("The server failed to finish this answer.", code="internal_error")
+UNFORESEEN = data_frame(openai_fault(_BROKEN))
+UNFORESEEN_NATIVE = data_frame(native_fault(_BROKEN))

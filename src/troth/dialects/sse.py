@@ -29,6 +29,11 @@ def json_line(body: Mapping[str, Any]) -> str:
     return line if line.isascii() else line.translate(_LINE_ENDS)
 
 
+def event_frame(name: str, body: Mapping[str, Any]) -> bytes:
+    """`body` as one `data:` frame with the event's name before it."""
+    return f"event: {name}\ndata: {json_line(body)}\n\n".encode()
+
+
 def data_frame(body: Mapping[str, Any]) -> bytes:
     """`body` as one `data:` frame."""
     return f"data: {json_line(body)}\n\n".encode()

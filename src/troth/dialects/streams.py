@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from troth import __version__
-from troth.dialects.faults import openai_fault
-from troth.dialects.sse import DONE, data_frame
 from troth.domain import Event
 from troth.errors import Refusal
 
@@ -43,6 +41,12 @@ class Chunks(Protocol):
     def write(self, event: Event) -> bytes:
         """The frames that `event` causes."""
 
+    def end(self) -> bytes:
+        """What is sent after everything."""
+
+    def fault(self, refusal: Refusal) -> bytes:
+        """What is sent instead when the answer ends with a fault."""
+
 
 async def frames(opened: Answering, chunks: Chunks, first_event: str) -> AsyncGenerator[bytes]:
     """The frames of one answer, after one empty item that whoever creates the generator takes at once.
@@ -52,13 +56,14 @@ async def frames(opened: Answering, chunks: Chunks, first_event: str) -> AsyncGe
     """
     try:
         yield b""
-        if first_event == "role":
-            yield chunks.open_all()
+        if first_event == "role" and (opening := chunks.open_all()):
+            yield opening
         async for event in opened.events():
             if frame := chunks.write(event):
                 yield frame
-        yield DONE
+        if last := chunks.end():
+            yield last
     except Refusal as refusal:
-        yield data_frame(openai_fault(refusal))
+        yield chunks.fault(refusal)
     finally:
         opened.cancel()

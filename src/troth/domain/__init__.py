@@ -28,6 +28,8 @@ from troth.domain.answering import (
     Usage,
 )
 from troth.domain.asking import (
+    NO_TEXT_LIMITS,
+    NOBODY,
     SAMPLER_NAMES,
     Account,
     Answer,
@@ -46,11 +48,14 @@ from troth.domain.asking import (
     Stream,
     Tag,
     Talk,
+    TextLimits,
     Turn,
     Whole,
 )
 
 __all__ = [
+    "NOBODY",
+    "NO_TEXT_LIMITS",
     "SAMPLER_NAMES",
     "Account",
     "Answer",
@@ -82,6 +87,7 @@ __all__ = [
     "Stream",
     "Tag",
     "Talk",
+    "TextLimits",
     "Ticket",
     "Timings",
     "TokenIds",

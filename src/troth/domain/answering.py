@@ -68,6 +68,10 @@ class Interpreter(Protocol):
     def stopped(self) -> str | None:
         """The stop string that was met, or None."""
 
+    @property
+    def finish(self) -> FinishReason | None:
+        """Why the sequence must end now: a stop string, or a limit of the text; None while it may go on."""
+
     def flush(self) -> Said | None:
         """The text still held back when the sequence ends; nothing is held afterwards."""
 
@@ -150,6 +154,7 @@ class Ended:
     choice: int
     finish: FinishReason
     stop_text: str | None = None
+    tokens: int = 0  # of the choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +176,7 @@ class Choice:
     pieces: list[Piece] = field(default_factory=list)
     finish: FinishReason = "stop"
     stop_text: str | None = None
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

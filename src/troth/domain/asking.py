@@ -137,6 +137,22 @@ Source = Talk | RawText | Gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TextLimits:
+    """What ends an answer by its text or its time."""
+
+    indent: int = 0  # least blanks at the beginning of every line but the first
+    milliseconds: int | None = None  # of writing, once there is a line break
+
+    @property
+    def any(self) -> bool:
+        """True when there is a limit."""
+        return self.indent > 0 or self.milliseconds is not None
+
+
+NO_TEXT_LIMITS = TextLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """What the client said, in no dialect. None or an empty mapping means: the client did not say."""
 
@@ -152,6 +168,8 @@ class Ask:
     choices: int = 1
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # alternatives per token; None: no logprobs at all
+    keeps_tokens: bool = False  # carry every token with its text
+    text_limits: TextLimits = NO_TEXT_LIMITS
     shown_tokens: tuple[str, ...] = ()  # control tokens that are written out where the answer has them
     priority: int = 0  # lower runs first, as in vLLM
     tag: Tag = NOBODY

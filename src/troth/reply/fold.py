@@ -19,7 +19,7 @@ async def fold(events: AsyncIterator[Event]) -> Reply:
                 choices.setdefault(event.choice, Choice()).pieces.extend(event.pieces)
             case Ended():
                 choice = choices.setdefault(event.choice, Choice())
-                choice.finish, choice.stop_text = event.finish, event.stop_text
+                choice.finish, choice.stop_text, choice.tokens = event.finish, event.stop_text, event.tokens
             case Finished():
                 finished = event
             case _:

@@ -11,7 +11,8 @@ from codecs import utf_8_decode
 from collections import deque
 from collections.abc import Sequence
 
-from troth.domain import Piece, Said
+from troth.domain import Ask, FinishReason, Interpreter, Piece, Said
+from troth.reply.bounds import Bounded
 from troth.reply.stops import StopStrings
 
 
@@ -21,10 +22,12 @@ class TextInterpreter:
     Invalid bytes become U+FFFD exactly as decoding the whole answer at once would make them.
     """
 
-    __slots__ = ("_choice", "_released", "_state", "_stopped", "_stops", "_tail", "_unread", "_waiting")
+    __slots__ = ("_choice", "_keeps", "_released", "_state", "_stopped", "_stops", "_tail", "_unread", "_waiting")
 
-    def __init__(self, choice: int, stop: Sequence[str] | StopStrings) -> None:
+    def __init__(self, choice: int, stop: Sequence[str] | StopStrings, *, keeps_tokens: bool = False) -> None:
+        """`keeps_tokens`: every token travels with its text, not only those with logprobs."""
         self._choice = choice
+        self._keeps = keeps_tokens
         self._stops = stop if isinstance(stop, StopStrings) else StopStrings(stop)
         self._state = 0  # of the automaton; 0 when no text is held back
         self._stopped: str | None = None
@@ -38,6 +41,11 @@ class TextInterpreter:
         """The stop string that was met, or None."""
         return self._stopped
 
+    @property
+    def finish(self) -> FinishReason | None:
+        """ "stop" once a stop string was met."""
+        return None if self._stopped is None else "stop"
+
     def feed(self, piece: Piece) -> Said | None:
         """Take one token; the text that is now certain, or None while it is held back.
 
@@ -45,7 +53,7 @@ class TextInterpreter:
         """
         if self._stopped is not None:
             return None
-        if piece.logprob is not None:
+        if piece.logprob is not None or self._keeps:
             self._waiting.append((self._released + len(self._tail) + self._completed(piece.piece), piece))
         unread = self._unread + piece.piece if self._unread else piece.piece
         text, used = utf_8_decode(unread, "replace", False)
@@ -113,8 +121,9 @@ class TextInterpreters:
     def __init__(self) -> None:
         self._latest = StopStrings(())
 
-    def __call__(self, choice: int, stop: tuple[str, ...]) -> TextInterpreter:
+    def __call__(self, choice: int, ask: Ask) -> Interpreter:
         """The interpreter of one choice. Called on the event loop, choice after choice."""
-        if stop != self._latest.stop:
-            self._latest = StopStrings(stop)
-        return TextInterpreter(choice, self._latest)
+        if ask.stop != self._latest.stop:
+            self._latest = StopStrings(ask.stop)
+        text = TextInterpreter(choice, self._latest, keeps_tokens=ask.keeps_tokens)
+        return Bounded(text, ask.text_limits) if ask.text_limits.any else text

@@ -104,11 +104,11 @@ class Request:
     def end(self, choice: Choice, finish: FinishReason) -> None:
         """The choice is complete: its held-back text is said, and with the last choice the request ends."""
         stop_text = choice.interpreter.stopped
-        if stop_text is None:
+        if choice.interpreter.finish is None:
             rest = choice.interpreter.flush()
             if rest is not None:
                 self.events.append(rest)
-        self.events.append(Ended(choice.index, finish, stop_text))
+        self.events.append(Ended(choice.index, finish, stop_text, len(choice.said)))
         self.open_choices -= 1
         if self.open_choices == 0:
             usage = Usage(self.prompt_tokens, self.spoken_tokens, self.cached_tokens)

@@ -294,8 +294,8 @@ class Scheduler:
         said = choice.interpreter.feed(self._piece(token, row, job.logprobs, job.prompt.shown_ids))
         if said is not None:
             request.events.append(replace(said, timings=request.timings()) if job.token_timings else said)
-        if choice.interpreter.stopped is not None:
-            self._end(choice, "stop")
+        if choice.interpreter.finish is not None:
+            self._end(choice, choice.interpreter.finish)
             return False
         if len(choice.said) == job.prompt.answer_tokens:
             self._end(choice, "length")

@@ -89,8 +89,9 @@ def test_only_health_and_ping_are_open() -> None:
     assert {operation.handler for operation in OPERATIONS.values() if operation.open} == {"health", "ping"}
 
 
-def test_only_chat_streams() -> None:
-    assert {operation.handler for operation in OPERATIONS.values() if operation.streams} == {"create_chat_completion"}
+def test_what_streams_generates() -> None:
+    streaming = {operation.handler for operation in OPERATIONS.values() if operation.streams}
+    assert streaming == {"create_chat_completion", "create_completion", "native_completion", "infill"}
 
 
 def test_parameters_are_listed_with_their_place(small: Source) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from troth.domain import Piece, Said, TokenLogprob
+from troth.domain import Ask, Piece, Said, Talk, TokenLogprob
 from troth.reply.text import TextInterpreter, TextInterpreters
 
 LETTERS = st.text(alphabet="ab\n€😀", max_size=24)
@@ -146,7 +146,9 @@ def test_a_token_without_text_gives_its_logprobs_at_the_end() -> None:
 
 def test_choices_share_their_stop_strings_and_nothing_else() -> None:
     make = TextInterpreters()
-    first, second, other = make(0, ("x",)), make(1, ("x",)), make(0, ("y",))
+    first, second, other = (
+        make(index, Ask(source=Talk(()), stop=(stop,))) for index, stop in ((0, "x"), (1, "x"), (0, "y"))
+    )
 
     first.feed(token(b"x"))
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.decoder import END, LetterVocabulary, ScriptedDecoder, alone, fail_once, next_token
-from troth.domain import Began, Ended, Event, Finished, Job, Piece, Progress, Prompt, Said, Sampling, Tag
+from troth.domain import Began, Ended, Event, Finished, FinishReason, Job, Piece, Progress, Prompt, Said, Sampling, Tag
 from troth.errors import EngineFault
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
@@ -28,6 +28,10 @@ class Letters:
         self.choice = choice
         self.stop = stop
         self.stopped: str | None = None
+
+    @property
+    def finish(self) -> FinishReason | None:
+        return "stop" if self.stopped else None
 
     def feed(self, piece: Piece) -> Said | None:
         text = piece.piece.decode()

@@ -9,7 +9,21 @@ from typing import cast
 import numpy as np
 import pytest
 
-from troth.domain import Began, Ended, Event, Finished, Interpreter, Job, Piece, Prompt, Said, Sampling, Timings, Usage
+from troth.domain import (
+    Began,
+    Ended,
+    Event,
+    Finished,
+    FinishReason,
+    Interpreter,
+    Job,
+    Piece,
+    Prompt,
+    Said,
+    Sampling,
+    Timings,
+    Usage,
+)
 from troth.engines.base import Generates
 from troth.errors import EngineFault, QueueTimeout, Refusal
 from troth.watch.generation import WatchedEngine
@@ -24,6 +38,7 @@ class Deaf:
     """An interpreter that hears nothing."""
 
     stopped: str | None = None
+    finish: FinishReason | None = None
 
     def feed(self, piece: Piece) -> Said | None:
         return None

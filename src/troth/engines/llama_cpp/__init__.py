@@ -22,7 +22,9 @@ __all__ = ["HONOURS", "LlamaCpp", "LlamaCppOptions"]
 # corridor does by itself (messages, stop, stream …) is here too: the engine must leave room for it.
 HONOURS = frozenset(
     {
-        "messages", "prompt", "echo", "preserved_tokens", "content", "tokens",
+        "system", "tool_choice", "thinking", "output_config",
+        "messages", "prompt", "echo", "preserved_tokens", "content", "tokens", "input_prefix",
+        "input_suffix", "input_extra", "return_tokens", "response_fields", "n_indent", "t_max_predict_ms",
         "model", "stream", "stream_options", "stop", "n", "seed", "priority",
         "max_tokens", "temperature", "dynatemp_range", "dynatemp_exponent", "top_k", "top_p", "min_p",
         "typical_p", "top_n_sigma", "xtc_probability", "xtc_threshold", "repeat_penalty", "repeat_last_n",
