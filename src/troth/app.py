@@ -29,6 +29,7 @@ from troth.dialects.models import Models
 from troth.dialects.native import Native
 from troth.dialects.openai_chat import OpenAIChat
 from troth.dialects.openai_completions import OpenAICompletions
+from troth.dialects.openai_responses import OpenAIResponses
 from troth.dialects.prefix_cache import PrefixCaches
 from troth.dialects.served import ModelState, ServerFacts
 from troth.dialects.sessions import Sessions
@@ -129,6 +130,7 @@ class Server:
         handlers = _handlers(
             OpenAIChat(self.conversation, streams),
             OpenAICompletions(self.conversation, streams, self.config.limits.prompts_max),
+            OpenAIResponses(self.conversation),
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),

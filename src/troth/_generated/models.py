@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 213b162733154f3b8aa2ef806715a232707d1abc81a1855235a89693614d215b; datamodel-code-generator 0.89.0
+sha256 of openapi/: 834c8462248bfefa9edb2b3d7f8eecf0d1d06dc7eae10077f9c54e6cd9ef7028; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -391,6 +391,41 @@ class ChatReportingFields(ContractModel):
     "Repeat the prompt before the answer; not done on chat."
 
 
+class Reasoning(ContractModel):
+    """Reasoning before the answer."""
+
+    effort: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["none", "minimal"]})] = None
+    "How much to reason; not done yet, `none` and `minimal` turn it off."
+    summary: Annotated[Any | None, Inert()] = None
+    "Whether reasoning is summed up; there is none yet."
+    generate_summary: Annotated[Any | None, Inert()] = None
+    "The older name of `summary`."
+    context: Annotated[Any | None, Inert()] = None
+    "Which reasoning is read again; there is none yet."
+
+
+class Text(ContractModel):
+    """The answer's form."""
+
+    format: Annotated[dict[str, Any] | None, Guarded(neutral={"enum": [{"type": "text"}]})] = None
+    "Hold the answer to JSON or to a schema; not done yet."
+    verbosity: Annotated[Any | None, Inert()] = None
+    "A wish for shorter or longer answers; many clients always send it."
+
+
+class ResponsesPart(ContractModel):
+    """A part of a message."""
+
+    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["input_text", "output_text", "text"]})]
+    "Its form; only text yet."
+    text: str | None = None
+    "The text."
+    annotations: Annotated[Any | None, Inert()] = None
+    "Links that a search left behind."
+    logprobs: Annotated[Any | None, Inert()] = None
+    "Log probabilities that came with it."
+
+
 class ThinkingFields(ContractModel):
     """Reasoning before the answer."""
 
@@ -497,6 +532,13 @@ class StructureFields(ContractModel):
 
 class CreateChatCompletionParameters(ContractModel):
     """Parameters of create_chat_completion, from path, query and headers."""
+
+    X_Halogen_Handle: Annotated[str | None, Field(alias="X-Halogen-Handle", pattern="^[A-Za-z0-9._-]{1,64}$")] = None
+    "As the body's `handle`, for clients that can set a header but no field; two different names are refused."
+
+
+class CreateResponseParameters(ContractModel):
+    """Parameters of create_response, from path, query and headers."""
 
     X_Halogen_Handle: Annotated[str | None, Field(alias="X-Halogen-Handle", pattern="^[A-Za-z0-9._-]{1,64}$")] = None
     "As the body's `handle`, for clients that can set a header but no field; two different names are refused."
@@ -618,6 +660,27 @@ class SystemMessage(MessageFields):
     "Who speaks."
     content: str | list[TextPart]
     "The instructions, as text or as parts of text."
+
+
+class ResponsesItem(ContractModel):
+    """One item of a conversation; without a type it is a message."""
+
+    type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["message", "reasoning"]})] = None
+    "Its form; only messages yet, and reasoning that says nothing."
+    role: Literal["user", "assistant", "system", "developer"] | None = None
+    "Who speaks."
+    content: str | list[ResponsesPart] | None = None
+    "What is said, as text or as parts."
+    id: Annotated[Any | None, Inert()] = None
+    "The item's name."
+    status: Annotated[Any | None, Inert()] = None
+    "Whether the item is complete."
+    phase: Annotated[Any | None, Inert()] = None
+    "What the message was for."
+    summary: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Reasoning, summed up; not read yet."
+    encrypted_content: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "Reasoning that only its maker can read; it is not read here."
 
 
 class SamplingFields(ContractModel):
@@ -909,6 +972,53 @@ class InfillRequest(SamplingFields, BudgetFields, ReportingFields, StructureFiel
     "More text before the gap, put after the prefix."
     input_extra: Annotated[list[InfillText] | None, Field(max_length=1024), Honoured(neutral={"maxItems": 0})] = None
     "Other texts to look at, the most important last."
+
+
+class ResponsesRequest(SamplingFields, BudgetFields, EditorFields, ReportingFields, BookkeepingFields):
+    """A conversation to go on with, in the words of OpenAI's Responses API."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which model answers; with one model any name is served, and the reply says which."
+    input: str | Annotated[list[ResponsesItem], Field(min_length=1)]
+    "The conversation so far, oldest first; a text alone is said by the user."
+    instructions: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "Instructions that come before all others."
+    reasoning: Annotated[Reasoning | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Reasoning before the answer."
+    text: Annotated[Text | None, Honoured(neutral={"maxProperties": 0})] = None
+    "The answer's form."
+    tools: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Functions that the model may call; not done yet."
+    tool_choice: Annotated[
+        Annotated[str | None, Field(max_length=64)] | dict[str, Any] | None, Guarded(neutral={"enum": ["none", "auto"]})
+    ] = None
+    "Whether and which function must be called; not done yet."
+    parallel_tool_calls: Annotated[Any | None, Inert()] = None
+    "Whether several calls may be made at once; none is yet."
+    max_tool_calls: Annotated[Any | None, Inert()] = None
+    "Most calls of built-in tools; there are none."
+    previous_response_id: Annotated[
+        str | None, Guarded(neutral={"maxLength": 0}, instead="send the history as input")
+    ] = None
+    "An answer to go on from; there is no store, send the history."
+    conversation: Annotated[Any | None, Guarded(instead="send the history as input")] = None
+    "A stored conversation; there is no store, send the history."
+    prompt: Annotated[Any | None, Guarded(instead="send its text as instructions")] = None
+    "A stored prompt; there is no store."
+    background: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Answer later, to be fetched; not done."
+    truncation: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["disabled"]})] = None
+    "Drop items of a conversation that is too long; never done."
+    context_management: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Changes to the conversation by the server; not done."
+    top_logprobs: Annotated[int | None, Field(ge=0, le=20), Guarded(neutral={"maximum": 0})] = None
+    "Alternatives for each token; not done here yet."
+    chat_template_kwargs: Annotated[dict[str, Any] | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Variables for the chat template."
+    include: Annotated[Any | None, Inert()] = None
+    "What is told besides; there is none of it yet."
+    client_metadata: Annotated[Any | None, Inert()] = None
+    "The caller's own notes."
 
 
 class TokenizeRequest(ContractModel):

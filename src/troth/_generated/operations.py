@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 213b162733154f3b8aa2ef806715a232707d1abc81a1855235a89693614d215b; datamodel-code-generator 0.89.0
+sha256 of openapi/: 834c8462248bfefa9edb2b3d7f8eecf0d1d06dc7eae10077f9c54e6cd9ef7028; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -64,6 +64,62 @@ OPERATIONS: dict[str, Operation] = {
         streams=True,
         open=False,
         summary="The next message of a conversation, whole or streamed.",
+    ),
+    "create_response": Operation(
+        id="create_response",
+        handler="create_response",
+        method="POST",
+        path="/v1/responses",
+        dialect="openai",
+        body_model="ResponsesRequest",
+        parameters_model="CreateResponseParameters",
+        parameters=(Parameter("X-Halogen-Handle", "header", "X_Halogen_Handle"),),
+        media=("application/json", "text/event-stream"),
+        streams=True,
+        open=False,
+        summary="The next message of a conversation, in the words of OpenAI's Responses API, whole or streamed.",
+    ),
+    "create_response__alias1": Operation(
+        id="create_response__alias1",
+        handler="create_response",
+        method="POST",
+        path="/responses",
+        dialect="openai",
+        body_model="ResponsesRequest",
+        parameters_model="CreateResponseParameters",
+        parameters=(Parameter("X-Halogen-Handle", "header", "X_Halogen_Handle"),),
+        media=("application/json", "text/event-stream"),
+        streams=True,
+        open=False,
+        summary="The next message of a conversation, in the words of OpenAI's Responses API, whole or streamed.",
+    ),
+    "count_response_tokens": Operation(
+        id="count_response_tokens",
+        handler="count_response_tokens",
+        method="POST",
+        path="/v1/responses/input_tokens",
+        dialect="openai",
+        body_model="ResponsesRequest",
+        parameters_model=None,
+        parameters=(),
+        media=("application/json",),
+        streams=False,
+        open=False,
+        summary="How many tokens the prompt of such a request has.",
+    ),
+    "count_response_tokens__alias1": Operation(
+        id="count_response_tokens__alias1",
+        handler="count_response_tokens",
+        method="POST",
+        path="/responses/input_tokens",
+        dialect="openai",
+        body_model="ResponsesRequest",
+        parameters_model=None,
+        parameters=(),
+        media=("application/json",),
+        streams=False,
+        open=False,
+        summary="How many tokens the prompt of such a request has.",
     ),
     "create_message": Operation(
         id="create_message",

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 213b162733154f3b8aa2ef806715a232707d1abc81a1855235a89693614d215b; datamodel-code-generator 0.89.0
+sha256 of openapi/: 834c8462248bfefa9edb2b3d7f8eecf0d1d06dc7eae10077f9c54e6cd9ef7028; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -424,6 +424,66 @@ class LlamaModel(ContractModel):
     "Always empty."
     details: dict[str, Any] | None = None
     "Form and family of the weights."
+
+
+class ResponseError(ContractModel):
+    """Why an answer failed."""
+
+    code: str
+    "A word for programs."
+    message: str
+    "The reason in words."
+
+
+class IncompleteDetails(ContractModel):
+    """Why an answer is incomplete."""
+
+    reason: Literal["max_output_tokens"]
+    "The reason."
+
+
+class OutputText(ContractModel):
+    """A text of the model."""
+
+    type: Literal["output_text"]
+    "The form of this part."
+    text: str
+    "The text."
+    annotations: list[Any]
+    "Always empty."
+    logprobs: list[Any]
+    "Always empty."
+
+
+class ResponsesUsageInputTokensDetails(ContractModel):
+    """Where they came from."""
+
+    cached_tokens: Annotated[int, Field(ge=0)]
+    "Tokens that were not computed again."
+    cache_write_tokens: Annotated[int | None, Field(ge=0)] = None
+    "Always 0; keeping a prompt costs nothing."
+
+
+class ResponsesUsageOutputTokensDetails(ContractModel):
+    """What they were for."""
+
+    reasoning_tokens: Annotated[int, Field(ge=0)]
+    "Tokens of reasoning."
+
+
+class ResponsesUsage(ContractModel):
+    """Token counts."""
+
+    input_tokens: Annotated[int, Field(ge=0)]
+    "Tokens of the prompt, cached ones included."
+    input_tokens_details: ResponsesUsageInputTokensDetails
+    "Where they came from."
+    output_tokens: Annotated[int, Field(ge=0)]
+    "Tokens that were generated."
+    output_tokens_details: ResponsesUsageOutputTokensDetails
+    "What they were for."
+    total_tokens: Annotated[int, Field(ge=0)]
+    "The sum of the two."
 
 
 class SessionListPool(ContractModel):
@@ -1188,6 +1248,21 @@ class NativePiece(ContractModel):
     "Log probabilities of its tokens, when asked for."
 
 
+class OutputMessage(ContractModel):
+    """A message of the model."""
+
+    id: str
+    "Unique for each message; begins with msg_."
+    type: Literal["message"]
+    "The form of this item."
+    role: Literal["assistant"]
+    "Who speaks."
+    status: Literal["in_progress", "completed", "incomplete"]
+    "How far it is."
+    content: list[OutputText]
+    "What was said."
+
+
 class SessionList(ContractModel):
     """The saved states of conversations, and the memory that they take."""
 
@@ -1332,6 +1407,96 @@ class ModelList(ContractModel):
     "Id of the last model; null when there is none."
     models: list[LlamaModel] | None = None
     "The same models, as llama-server lists them a second time."
+
+
+class Response(ContractModel):
+    """An answer."""
+
+    id: str
+    "Unique for each answer; begins with resp_."
+    object: Literal["response"]
+    "The kind of this object."
+    created_at: Annotated[int, Field(ge=0)]
+    "Unix time in seconds."
+    completed_at: Annotated[int | None, Field(ge=0)] = None
+    "Unix time of its end."
+    status: Literal["in_progress", "completed", "incomplete", "failed"]
+    "How far it is; cut at its budget it is incomplete."
+    error: ResponseError | None = None
+    "Why it failed."
+    incomplete_details: IncompleteDetails | None = None
+    "Why it is incomplete."
+    instructions: str | None = None
+    "The instructions of the request."
+    max_output_tokens: int | None = None
+    "The budget that was asked for."
+    model: str
+    "The model that answered."
+    output: list[OutputMessage]
+    "What was said."
+    parallel_tool_calls: bool
+    "As the request said."
+    previous_response_id: str | None = None
+    "Always null; there is no store."
+    reasoning: dict[str, Any] | None = None
+    "The reasoning settings."
+    store: bool | None = None
+    "Always false."
+    temperature: float | None = None
+    "The temperature in force."
+    text: dict[str, Any] | None = None
+    "The answer's form."
+    tool_choice: str
+    "How functions are chosen."
+    tools: list[dict[str, Any]]
+    "The functions; none yet."
+    top_p: float | None = None
+    "The top_p in force."
+    truncation: str | None = None
+    "Always disabled."
+    usage: ResponsesUsage | None = None
+    "Token counts, once it has ended."
+    metadata: dict[str, Any] | None = None
+    "Always empty."
+    timings: Timings | None = None
+
+
+class ResponseEvent(ContractModel):
+    """One event of a streamed answer; the last is completed, incomplete or failed."""
+
+    type: Literal[
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+        "response.incomplete",
+        "response.failed",
+    ]
+    "Which."
+    sequence_number: Annotated[int, Field(ge=0)]
+    "Its place in the stream."
+    response: Response | None = None
+    output_index: Annotated[int | None, Field(ge=0)] = None
+    "Which item."
+    content_index: Annotated[int | None, Field(ge=0)] = None
+    "Which part of it."
+    item_id: str | None = None
+    "The item's id."
+    item: OutputMessage | None = None
+    part: OutputText | None = None
+    delta: str | None = None
+    "The text that is new."
+    text: str | None = None
+    "The whole text."
+    logprobs: list[Any] | None = None
+    "Always empty."
+    prompt_progress: PromptProgress | None = None
+    timings: Timings | None = None
 
 
 class ChatChoice(ContractModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -61,8 +61,8 @@ class Stream:
     """
 
     frames: AsyncIterator[bytes]
-    keepalive: bytes
-    failure: bytes
+    keepalive: bytes | Callable[[], bytes]  # one frame, the same each time or another one
+    failure: bytes | Callable[[], bytes]
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -83,7 +83,7 @@ class _Relay:
                 yield frame
         except Exception:  # the boundary: the 200 is out, so nobody above can answer for this any more
             logger.exception("event=stream_failed")
-            yield self._stream.failure
+            yield _frame(self._stream.failure)
         finally:
             await _closed(self._stream.frames)
         self.complete = True
@@ -94,7 +94,7 @@ class _Relay:
         if now - self._last < self._silence_seconds:
             return b""
         self._last = now
-        return self._stream.keepalive
+        return _frame(self._stream.keepalive)
 
     async def abandon(self) -> None:
         """Frames that were never asked for are closed too: begun and cancelled, so that their `finally` runs."""
@@ -106,6 +106,10 @@ class _Relay:
             if not first.cancelled():
                 first.exception()
             await _closed(self._stream.frames)
+
+
+def _frame(frame: bytes | Callable[[], bytes]) -> bytes:
+    return frame if isinstance(frame, bytes) else frame()
 
 
 async def _first(frames: AsyncIterator[bytes]) -> None:

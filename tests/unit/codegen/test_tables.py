@@ -91,7 +91,8 @@ def test_only_health_and_ping_are_open() -> None:
 
 def test_what_streams_generates() -> None:
     streaming = {operation.handler for operation in OPERATIONS.values() if operation.streams}
-    assert streaming == {"create_chat_completion", "create_completion", "native_completion", "infill"}
+    chats = {"create_chat_completion", "create_message", "create_response"}
+    assert streaming == chats | {"create_completion", "native_completion", "infill"}
 
 
 def test_parameters_are_listed_with_their_place(small: Source) -> None:

@@ -22,6 +22,7 @@ __all__ = ["HONOURS", "LlamaCpp", "LlamaCppOptions"]
 # corridor does by itself (messages, stop, stream …) is here too: the engine must leave room for it.
 HONOURS = frozenset(
     {
+        "input", "instructions", "reasoning", "text",
         "system", "tool_choice", "thinking", "output_config",
         "messages", "prompt", "echo", "preserved_tokens", "content", "tokens", "input_prefix",
         "input_suffix", "input_extra", "return_tokens", "response_fields", "n_indent", "t_max_predict_ms",
