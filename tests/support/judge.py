@@ -131,14 +131,16 @@ class Judge:
                 raise Violation(f"{_name(response)}: {response.status_code} on a path that is not in the document")
             return
         if response.request.method != "HEAD":
-            self.judge_value(response.json(), {"$ref": SCHEMAS + "Error"})
+            name = "AnthropicError" if response.url.path.startswith("/v1/messages") else "Error"
+            self.judge_value(response.json(), {"$ref": SCHEMAS + name})
 
     def _judge_events(self, response: httpx.Response, schema: Mapping[str, Any]) -> None:
         for data in events_of(response.text):
             if data == "[DONE]":
                 continue
             event = json.loads(data)
-            self.judge_value(event, {"$ref": SCHEMAS + "Error"} if "error" in event else schema)
+            is_bare_error = "error" in event and "type" not in event  # typed events declare their errors themselves
+            self.judge_value(event, {"$ref": SCHEMAS + "Error"} if is_bare_error else schema)
 
     def _find(self, path: str) -> tuple[str, dict[str, str]]:
         for pattern, template in self._paths:

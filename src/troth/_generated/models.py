@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 834c8462248bfefa9edb2b3d7f8eecf0d1d06dc7eae10077f9c54e6cd9ef7028; datamodel-code-generator 0.89.0
+sha256 of openapi/: 73dfee3409fe3d3fe9d7f38104090cc4f5c36da659ad25a910e376eadc1c4190; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class BudgetFields(ContractModel):
     "llama-server's name of `n`."
     stop: Annotated[str | list[str] | None, Honoured(neutral={"maxItems": 0})] = None
     "A text, or several, that ends the answer and is not part of it; empty texts are dropped."
-    stop_sequences: Annotated[list[str] | None, Alias(of="stop")] = None
+    stop_sequences: Annotated[str | list[str] | None, Alias(of="stop")] = None
     "Anthropic's name of `stop`."
     stop_token_ids: Annotated[
         list[Annotated[int, Field(ge=0, le=2147483647)]] | None, Guarded(neutral={"maxItems": 0})

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 834c8462248bfefa9edb2b3d7f8eecf0d1d06dc7eae10077f9c54e6cd9ef7028; datamodel-code-generator 0.89.0
+sha256 of openapi/: 73dfee3409fe3d3fe9d7f38104090cc4f5c36da659ad25a910e376eadc1c4190; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1188,7 +1188,7 @@ class Model(ContractModel):
 
 
 class NativeCompletion(ContractModel):
-    """A whole answer in llama-server's words, or with `response_fields` only the fields named."""
+    """An answer in llama-server's words, or with `response_fields` only the fields named. In a stream, a piece of it: the text that is new, and the whole object with an empty text at the end."""
 
     index: Annotated[int | None, Field(ge=0)] = None
     "Which answer."
@@ -1198,8 +1198,8 @@ class NativeCompletion(ContractModel):
     "Its token ids, when asked for."
     id_slot: Annotated[int | None, Field(ge=-1)] = None
     "Always -1; the scheduler moves sequences."
-    stop: Literal[True] | None = None
-    "It is the end."
+    stop: bool | None = None
+    "Whether it is the end."
     model: str | None = None
     "The model that answered."
     tokens_predicted: Annotated[int | None, Field(ge=0)] = None
@@ -1220,28 +1220,6 @@ class NativeCompletion(ContractModel):
     "Why it ended."
     stopping_word: str | None = None
     "The stop text that was met; empty for none."
-    timings: Timings | None = None
-    completion_probabilities: list[TokenLogprob] | None = None
-    "Log probabilities of its tokens, when asked for."
-
-
-class NativePiece(ContractModel):
-    """One piece of a streamed answer; the last one is the whole answer's object with an empty text."""
-
-    index: Annotated[int | None, Field(ge=0)] = None
-    "Which answer."
-    content: str
-    "The text that is new."
-    tokens: list[Annotated[int, Field(ge=0)]] | None = None
-    "Its token ids, when asked for."
-    stop: bool
-    "Whether it is the end."
-    id_slot: Annotated[int | None, Field(ge=-1)] = None
-    "Always -1."
-    tokens_predicted: Annotated[int | None, Field(ge=0)] = None
-    "Tokens generated so far."
-    tokens_evaluated: Annotated[int | None, Field(ge=0)] = None
-    "Tokens of the prompt."
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
     completion_probabilities: list[TokenLogprob] | None = None

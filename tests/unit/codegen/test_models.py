@@ -48,6 +48,7 @@ def reply_schema(operation: str, media: str) -> str:
             if each["operationId"] == operation:
                 content = each["responses"]["200"]["content"][media]
                 schema = content.get("x-event-schema", content["schema"])
+                schema = schema.get("oneOf", [schema])[0]
                 ref: str = schema.get("items", schema)["$ref"]
                 return ref.rsplit("/", 1)[1]
     raise AssertionError(operation)
@@ -195,10 +196,14 @@ def test_an_answer_example_has_the_published_shape(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*.stream.txt")), ids=lambda path: path.name)
 def test_a_stream_example_is_made_of_published_events(path: Path) -> None:
     model = getattr(replies, reply_schema(path.parent.name, "text/event-stream"))
-    frames = path.read_text("utf-8").split("\n\n")
-    assert frames[-2:] == ["data: [DONE]", ""]
-    for frame in frames[:-2]:
-        assert not model.model_validate_json(frame.removeprefix("data: ")).model_extra
+    *frames, rest = path.read_text("utf-8").split("\n\n")
+    assert rest == ""
+    # OpenAI's older streams end with a word; the others name their events, or say in the last that it is.
+    if path.parent.name in ("create_chat_completion", "create_completion"):
+        assert frames.pop() == "data: [DONE]"
+    for frame in frames:
+        read = model.model_validate_json(frame.rpartition("data: ")[2])
+        assert not read.model_extra
 
 
 def test_the_document_is_bound_by_connexion_and_read_by_openapi_core() -> None:

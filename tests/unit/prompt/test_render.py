@@ -302,7 +302,7 @@ def test_a_raw_text_opens_with_one_bos_unless_it_opens_with_an_id(pieces: tuple[
 
 @pytest.mark.parametrize("pieces", [(), ("",), ((),), ("", ())])
 def test_an_empty_raw_text_is_refused(pieces: tuple[Any, ...]) -> None:
-    with pytest.raises(BadRequest, match="`prompt` is empty"):
+    with pytest.raises(BadRequest, match="prompt is empty"):
         render(raw(*pieces))
 
 
