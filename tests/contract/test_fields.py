@@ -121,6 +121,7 @@ def test_a_family_of_inert_fields_changes_no_byte(prefix: str, client: httpx.Cli
 ALIASED: dict[str, tuple[Any, Any, Any]] = {
     "max_tokens": (2, 3, lambda response: response.json()["usage"]["completion_tokens"]),
     "n": (1, 2, choices),
+    "stop": ([], ["la"], content),
     "repeat_penalty": (1, 2.5, content),
     "thinking_token_budget": (-1, 100, lambda response: response.status_code),
 }

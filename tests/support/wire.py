@@ -46,12 +46,19 @@ class Wire:
     def __exit__(self, *exit_info: object) -> None:
         self.hang_up()
 
-    def ask(self, body: Mapping[str, Any], *, headers: Mapping[str, str] | None = None, sent_share: float = 1) -> None:
-        """A chat request is on its way, with this share of its body."""
+    def ask(
+        self,
+        body: Mapping[str, Any],
+        *,
+        path: str = CHAT,
+        headers: Mapping[str, str] | None = None,
+        sent_share: float = 1,
+    ) -> None:
+        """A request is on its way, with this share of its body."""
         raw = json.dumps(body).encode()
         named = {"Host": self._host, "Content-Type": "application/json", "Content-Length": str(len(raw))}
         lines = [f"{name}: {value}" for name, value in {**named, **(headers or {})}.items()]
-        head = "\r\n".join([f"POST {CHAT} HTTP/1.1", *lines, "", ""])
+        head = "\r\n".join([f"POST {path} HTTP/1.1", *lines, "", ""])
         self._socket.sendall(head.encode() + raw[: int(len(raw) * sent_share)])
 
     def read_until(self, mark: bytes) -> bytes:
