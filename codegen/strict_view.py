@@ -42,6 +42,8 @@ def _narrow(schema: Any) -> bool:
             properties[name] = _neutral_only(field, {"enum": []})
         elif rule.get("class") == "guarded":
             properties[name] = _neutral_only(field, rule["neutral"])
+            if name in schema.get("required", []) and "enum" in properties[name]:
+                properties[name]["enum"].remove(None)
         else:
             _narrow(field)
     for key, value in schema.items():

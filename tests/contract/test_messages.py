@@ -16,6 +16,7 @@ from tests.support.live import LiveServer
 from tests.support.wire import Gauges, Wire
 
 PATH = "/v1/messages"
+GREEDY: dict[str, Any] = {"temperature": 0, "system": "Be brief."}
 QUESTION: list[dict[str, Any]] = [{"role": "user", "content": "What is the capital of France?"}]
 
 
@@ -27,7 +28,7 @@ def api(server: LiveServer) -> Iterator[anthropic.Anthropic]:
 
 
 def ask(client: httpx.Client, **fields: Any) -> dict[str, Any]:
-    response = client.post(PATH, json={"messages": QUESTION, "max_tokens": 16, "temperature": 0, **fields})
+    response = client.post(PATH, json={"messages": QUESTION, "max_tokens": 16, **GREEDY, **fields})
     assert response.status_code == 200, response.text
     answer: dict[str, Any] = response.json()
     return answer
@@ -44,7 +45,7 @@ def refused(client: httpx.Client, status: int = 400, path: str = PATH, **fields:
 
 
 def events(client: httpx.Client, **fields: Any) -> list[tuple[str, dict[str, Any]]]:
-    body = {"messages": QUESTION, "max_tokens": 8, "temperature": 0, "stream": True, **fields}
+    body = {"messages": QUESTION, "max_tokens": 16, **GREEDY, "stream": True, **fields}
     frames = client.post(PATH, json=body).text.split("\n\n")[:-1]
     found = [(name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
              for name, data in (frame.split("\n") for frame in frames)]  # fmt: skip
@@ -91,7 +92,7 @@ def test_a_stream_has_anthropic_s_order_and_adds_up(client: httpx.Client) -> Non
         "message_start", "content_block_start", *["content_block_delta"] * len(deltas), "content_block_stop",
         "message_delta", "message_stop",
     ]  # fmt: skip
-    assert "".join(deltas) == text_of(ask(client, max_tokens=8))
+    assert "".join(deltas) == text_of(ask(client))
     assert told[0][1]["message"]["content"] == []
     assert told[-2][1]["delta"] == {"stop_reason": "end_turn", "stop_sequence": None}
     assert told[-2][1]["usage"]["output_tokens"] > len(deltas) - 1
@@ -236,12 +237,12 @@ def test_a_client_that_leaves_frees_its_slot(server: LiveServer, client: httpx.C
 
 
 def test_the_sdk_asks_streams_and_counts(api: anthropic.Anthropic) -> None:
-    asked: dict[str, Any] = {"model": "smollm2-135m", "max_tokens": 16, "messages": QUESTION}
+    asked: dict[str, Any] = {"model": "smollm2-135m", "max_tokens": 16, "messages": QUESTION, "system": "Be brief."}
     whole = api.messages.create(**asked, extra_body={"temperature": 0})
     with api.messages.stream(**asked, extra_body={"temperature": 0}) as stream:
         text = "".join(stream.text_stream)
         final = stream.get_final_message()
-    counted = api.messages.count_tokens(model="smollm2-135m", messages=asked["messages"])
+    counted = api.messages.count_tokens(model="smollm2-135m", messages=asked["messages"], system="Be brief.")
 
     assert whole.content[0].type == "text"
     assert text == whole.content[0].text

@@ -37,7 +37,8 @@ def test_a_word_an_end_and_a_full_context_are_told_apart(client: httpx.Client) -
     word = ask(client, stop=["Paris"])
     assert (word["stop_type"], word["stopping_word"]) == ("word", "Paris")
     assert "Paris" not in word["content"]
-    turn = ask(client, prompt="<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n", n_predict=-1)
+    asked = {"messages": [{"role": "user", "content": "Hi"}]}
+    turn = ask(client, prompt=client.post("/apply-template", json=asked).json()["prompt"], n_predict=-1)
     assert turn["stop_type"] == "eos"
 
 

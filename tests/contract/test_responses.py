@@ -19,7 +19,7 @@ from tests.support.wire import Gauges, Wire
 
 PATH = "/v1/responses"
 QUESTION = "What is the capital of France?"
-GREEDY: dict[str, Any] = {"temperature": 0}
+GREEDY: dict[str, Any] = {"temperature": 0, "instructions": "Be brief."}
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_text_and_items_are_one_conversation(client: httpx.Client) -> None:
 
 def test_instructions_and_developers_come_first(client: httpx.Client) -> None:
     one = ask(client, [said(QUESTION)], instructions="Answer in one word.")
-    other = ask(client, [said("Answer in one word.", "developer"), said(QUESTION)])
+    other = ask(client, [said("Answer in one word.", "developer"), said(QUESTION)], instructions=None)
 
     assert one["usage"]["input_tokens"] == other["usage"]["input_tokens"]
     assert text_of(one) == text_of(other)
@@ -190,11 +190,12 @@ def test_what_cannot_be_done_is_refused_by_name(client: httpx.Client, fields: di
 
 
 def test_the_sdk_asks_streams_and_counts(api: OpenAI) -> None:
-    whole = api.responses.create(model=MODEL, input=QUESTION, temperature=0, max_output_tokens=16)
-    with api.responses.stream(model=MODEL, input=QUESTION, temperature=0, max_output_tokens=16) as stream:
+    asked: dict[str, Any] = {"model": MODEL, "input": QUESTION, "instructions": "Be brief."}
+    whole = api.responses.create(**asked, temperature=0, max_output_tokens=16)
+    with api.responses.stream(**asked, temperature=0, max_output_tokens=16) as stream:
         kinds = [event.type for event in stream]
         final = stream.get_final_response()
-    counted = api.responses.input_tokens.count(model=MODEL, input=QUESTION)
+    counted = api.responses.input_tokens.count(**asked)
 
     assert whole.output_text
     assert final.output_text == whole.output_text

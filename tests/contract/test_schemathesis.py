@@ -18,10 +18,11 @@ from tests.support.judge import Document
 from tests.support.live import config
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 240  # far more than it takes: a machine may be busy
+SECONDS = 480  # far more than it takes: a machine may be busy
 
 # Said by our own check instead, which knows the rules between fields.
 LEFT_OUT = "positive_data_acceptance,ignored_auth"
+NOT_HERE = "__alias|^infill$"  # the embedded model has no tokens for gaps: a 501
 
 
 def fuzzed() -> dict[str, Any]:
@@ -43,7 +44,7 @@ def test_no_request_is_answered_against_the_document(
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", str(view), "--url", server.url, "--no-color"),
         *("--phases", phase, "--max-examples", str(examples), "--continue-on-failure", "--seed", "1", "--workers", "2"),
-        *("--exclude-checks", LEFT_OUT, "--exclude-operation-id-regex", "__alias", "--warnings", "off"),
+        *("--exclude-checks", LEFT_OUT, "--exclude-operation-id-regex", NOT_HERE, "--warnings", "off"),
     ]
     environment = os.environ | {"SCHEMATHESIS_HOOKS": "tests.support.schemathesis_checks", "PYTHONPATH": python_path()}
     run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS)

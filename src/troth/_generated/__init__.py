@@ -1,4 +1,4 @@
 """The contract as code. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 73dfee3409fe3d3fe9d7f38104090cc4f5c36da659ad25a910e376eadc1c4190; datamodel-code-generator 0.89.0
+sha256 of openapi/: f1c02eb905901cd5bc1ee6cfcd048a21d0d6131b1e9d0ccbfdde102486a77d10; datamodel-code-generator 0.89.0
 """

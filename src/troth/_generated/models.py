@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 73dfee3409fe3d3fe9d7f38104090cc4f5c36da659ad25a910e376eadc1c4190; datamodel-code-generator 0.89.0
+sha256 of openapi/: f1c02eb905901cd5bc1ee6cfcd048a21d0d6131b1e9d0ccbfdde102486a77d10; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class EditorFields(ContractModel):
 class PromptObject(ContractModel):
     """llama-server's form of a prompt."""
 
-    prompt_string: str
+    prompt_string: Annotated[str, Field(min_length=1)]
     "The text."
     multimodal_data: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
     "Pictures and sound for the text; not done yet."
@@ -850,12 +850,15 @@ class CompletionRequest(
     model: Annotated[str | None, Field(max_length=512)] = None
     "Which model answers; with one model any name is served, and the reply says which."
     prompt: (
-        str
+        Annotated[str, Field(min_length=1)]
         | Annotated[
             list[
-                str
+                Annotated[str, Field(min_length=1)]
                 | Annotated[int, Field(ge=0, le=2147483647)]
-                | list[str | Annotated[int, Field(ge=0, le=2147483647)]]
+                | Annotated[
+                    list[Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=0, le=2147483647)]],
+                    Field(min_length=1),
+                ]
                 | PromptObject
             ],
             Field(min_length=1),
@@ -946,12 +949,15 @@ class NativeCompletionRequest(
     """A text to go on with as it stands, in llama-server's words."""
 
     prompt: (
-        str
+        Annotated[str, Field(min_length=1)]
         | Annotated[
             list[
-                str
+                Annotated[str, Field(min_length=1)]
                 | Annotated[int, Field(ge=0, le=2147483647)]
-                | list[str | Annotated[int, Field(ge=0, le=2147483647)]]
+                | Annotated[
+                    list[Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=0, le=2147483647)]],
+                    Field(min_length=1),
+                ]
                 | PromptObject
             ],
             Field(min_length=1),
@@ -964,9 +970,9 @@ class NativeCompletionRequest(
 class InfillRequest(SamplingFields, BudgetFields, ReportingFields, StructureFields, BookkeepingFields, NativeFields):
     """A gap in a text, to be filled."""
 
-    input_prefix: str | list[str | Annotated[int, Field(ge=0, le=2147483647)]]
+    input_prefix: str | list[Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=0, le=2147483647)]]
     "The text before the gap, or texts and token ids one after the other; its end is kept when it is long."
-    input_suffix: str | list[str | Annotated[int, Field(ge=0, le=2147483647)]]
+    input_suffix: str | list[Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=0, le=2147483647)]]
     "The text after the gap; its beginning is kept when it is long."
     prompt: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
     "More text before the gap, put after the prefix."
@@ -1026,7 +1032,7 @@ class TokenizeRequest(ContractModel):
 
     model: Annotated[str | None, Field(max_length=512)] = None
     "Whose tokens; with one model any name is served."
-    content: str | list[str | Annotated[int, Field(ge=0, le=2147483647)]] | None = None
+    content: str | list[Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=0, le=2147483647)]] | None = None
     "The text, or texts and token ids one after the other (llama-server)."
     prompt: str | None = None
     "The text (vLLM)."

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 73dfee3409fe3d3fe9d7f38104090cc4f5c36da659ad25a910e376eadc1c4190; datamodel-code-generator 0.89.0
+sha256 of openapi/: f1c02eb905901cd5bc1ee6cfcd048a21d0d6131b1e9d0ccbfdde102486a77d10; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1190,6 +1190,7 @@ class Model(ContractModel):
 class NativeCompletion(ContractModel):
     """An answer in llama-server's words, or with `response_fields` only the fields named. In a stream, a piece of it: the text that is new, and the whole object with an empty text at the end."""
 
+    model_config = ConfigDict(extra="allow")
     index: Annotated[int | None, Field(ge=0)] = None
     "Which answer."
     content: str | None = None

@@ -46,9 +46,6 @@ def read(
             f"`prompt` has {len(found)} prompts; this server takes at most {prompts_max} in one request.",
             param="prompt",
         )
-    for number, pieces in enumerate(found):
-        if not any(pieces):
-            raise BadRequest(f"Prompt {number} is empty: send a text or token ids.", param="prompt")
     return [Ask(source=RawText(pieces), **common) for pieces in found]
 
 

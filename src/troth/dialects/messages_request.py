@@ -23,10 +23,11 @@ def read(body: MessagesRequest, given: frozenset[str], caller: str, *, strip_bil
     if (body.n or 1) != 1:
         raise Unsupported("n is not supported here: leave it out or send 1.", param="n")
     if body.messages[-1].role == "assistant":
+        path = f"messages.{len(body.messages) - 1}.role"
         raise Unsupported(
-            "The last message is the assistant's, and continuing it is not supported here yet: end with a message of "
-            "the user.",
-            param=f"messages.{len(body.messages) - 1}.role",
+            f"{path}: the last message is the assistant's, and continuing it is not supported here yet; end with a "
+            "message of the user.",
+            param=path,
         )
     turns = [_turn(message, f"messages.{number}") for number, message in enumerate(body.messages)]
     system = _system(body, strip_billing_header=strip_billing_header)

@@ -18,16 +18,13 @@ from troth.errors import BadRequest
 
 
 def read_completion(body: NativeCompletionRequest, given: frozenset[str], caller: str, prompts_max: int) -> list[Ask]:
-    """What the client asked for, prompt by prompt. Raises BadRequest for an empty prompt and for too many."""
+    """What the client asked for, prompt by prompt. Raises BadRequest for too many."""
     found = prompts(body.prompt)
     if len(found) > prompts_max:
         raise BadRequest(
             f"`prompt` has {len(found)} prompts; this server takes at most {prompts_max} in one request.",
             param="prompt",
         )
-    for number, pieces in enumerate(found):
-        if not any(pieces):
-            raise BadRequest(f"Prompt {number} is empty: send a text or token ids.", param="prompt")
     common = _common(body) | {"given": given, "tag": named(body, None, caller)}
     common |= sampled(body) | bounded(body) | reported(body)
     return [Ask(source=RawText(pieces), **common) for pieces in found]

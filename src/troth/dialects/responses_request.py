@@ -58,10 +58,11 @@ def _turns(sent: str | list[ResponsesItem]) -> list[Turn]:
     if not turns:
         raise BadRequest("`input` has no message: send at least one.", param="input")
     if turns[-1].role == "assistant":
+        path = f"input.{len(sent) - 1}.role"
         raise Unsupported(
-            "The last item is the assistant's, and continuing it is not supported here yet: end with a message of "
-            "the user.",
-            param=f"input.{len(sent) - 1}.role",
+            f"{path}: the last item is the assistant's, and continuing it is not supported here yet; end with a "
+            "message of the user.",
+            param=path,
         )
     return turns
 
