@@ -20,7 +20,12 @@ def main() -> int:
         help="default: all",
     )
     parser.add_argument("--llama-server", type=Path, help="the peer's binary; see bench/README.md")
-    parser.add_argument("--model", type=Path, action="append", help="GGUF files for determinism; default: embedded")
+    parser.add_argument(
+        "--model",
+        type=Path,
+        action="append",
+        help="GGUF files for determinism (default: embedded) and for speculation besides",
+    )
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; medians are reported")
     arguments = parser.parse_args()
     names = arguments.names or ["edge", "start", "soak", "engine", "sharing"]
@@ -32,12 +37,14 @@ def main() -> int:
         soak.run()
     if "determinism" in names:
         determinism.run(arguments.model or [fetch_embedded_model()])
-    for name, run in (("engine", engine.run), ("sharing", sharing.run)):
-        if name in names:
-            if arguments.llama_server is None:
-                print(f"{name}: needs --llama-server PATH; see bench/README.md", file=sys.stderr)
-                return 2
-            run(arguments.llama_server, rounds=arguments.rounds)
+    beside = [name for name in ("engine", "sharing") if name in names]
+    if beside and arguments.llama_server is None:
+        print(f"{beside[0]}: needs --llama-server PATH; see bench/README.md", file=sys.stderr)
+        return 2
+    if "engine" in names:
+        engine.run(arguments.llama_server, rounds=arguments.rounds)
+    if "sharing" in names:
+        sharing.run(arguments.llama_server, rounds=arguments.rounds, models=arguments.model or [])
     return 0
 
 

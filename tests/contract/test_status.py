@@ -353,3 +353,18 @@ def test_no_metric_repeats_what_a_client_sent(client: httpx.Client) -> None:
     client.post(PATH, json={"messages": user(), "model": "sent-by-me", "sent-by-me": 1, "tools": ["sent-by-me"]})
     client.get("/sent-by-me")
     assert "sent-by-me" not in client.get("/metrics").text.lower()
+
+
+def test_server_info_tells_the_limits_and_no_secret(serve_with: ServeWith, connect: Connect) -> None:
+    settings = servers.locked()
+    client = connect(serve_with(settings), headers={"x-api-key": settings["auth"]["api_keys"][0]})
+
+    response = client.get("/server_info")
+
+    told = response.json()
+    assert told["server"]["max_n"] == 8
+    assert told["server"]["max_model_len"] == 256
+    assert told["request_defaults"]["temperature"] == 0.8
+    assert "POST /v1/messages" in told["endpoints"]
+    assert told["capabilities"]["chat"]
+    assert all(key not in response.text for key in settings["auth"]["api_keys"])

@@ -42,6 +42,7 @@ class Circumstance:
     at_once: int = 1
     read_tokens: int = 512
     batch_tokens: int = 512
+    micro_batch_tokens: int | None = None
     repeats: int = 1  # with the cache on, the second time starts from saved states
     draft_tokens_max: int = 0
 
@@ -50,6 +51,7 @@ CIRCUMSTANCES: Mapping[str, Circumstance] = {
     "batched by 8": Circumstance(at_once=8),
     "in chunks of 37": Circumstance(read_tokens=37),
     "in batches of 128": Circumstance(batch_tokens=128),
+    "in micro-batches of 64": Circumstance(micro_batch_tokens=64),
     "from the cache": Circumstance(repeats=2),
     "speculated": Circumstance(draft_tokens_max=8),
     "all together": Circumstance(at_once=8, read_tokens=37, repeats=2, draft_tokens_max=8),
@@ -77,6 +79,7 @@ def streams(
             "context_tokens": CONTEXT_TOKENS,
             "slots": how.at_once,
             "batch_tokens": how.batch_tokens,
+            "micro_batch_tokens": how.micro_batch_tokens,
             "determinism": determinism,
         }
     )

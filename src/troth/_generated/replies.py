@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: f1c02eb905901cd5bc1ee6cfcd048a21d0d6131b1e9d0ccbfdde102486a77d10; datamodel-code-generator 0.89.0
+sha256 of openapi/: 26b372d7fd6a1ec80abedaad126604f4fc84ac930b7c6eaa960d49075ac23b4e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -750,6 +750,50 @@ class Props(ContractModel):
     "Whether there are metrics."
     is_sleeping: bool | None = None
     "Always false."
+
+
+class ServerInfoServer(ContractModel):
+    """Its limits and its load."""
+
+    model: str
+    "The default model."
+    version: str
+    "Release of this server."
+    max_model_len: Annotated[int, Field(ge=0)]
+    "Tokens of one context."
+    max_num_seqs: Annotated[int, Field(ge=0)]
+    "Answers that are written at once."
+    queue_cap: Annotated[int, Field(ge=0)]
+    "Requests that may wait."
+    default_max_tokens: int | None = None
+    "Answer tokens without a limit asked; null: what the context leaves."
+    max_tokens_cap: int | None = None
+    "Most answer tokens; null is no cap."
+    max_n: Annotated[int, Field(ge=1)]
+    "Most choices."
+    max_stop_strings: Annotated[int | None, Field(ge=0)] = None
+    "Most stop strings."
+    max_stop_bytes: Annotated[int | None, Field(ge=0)] = None
+    "All of them together."
+    uptime_s: Annotated[float, Field(ge=0.0)]
+    "Seconds since it began to serve."
+    in_flight: Annotated[int, Field(ge=0)]
+    "Answers being written."
+
+
+class ServerInfo(ContractModel):
+    """What this server is set to and can do; the model is the default one."""
+
+    server: ServerInfoServer
+    "Its limits and its load."
+    request_defaults: dict[str, Any]
+    "What a request that says nothing is sampled with, by name."
+    capabilities: dict[str, bool]
+    "What the default model can do here."
+    endpoints: list[str]
+    "Every method and path that is served."
+    engine: dict[str, Any]
+    "The facts that its engine tells."
 
 
 class OpenApiDocument(ContractModel):

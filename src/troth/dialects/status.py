@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from troth.dialects.health import engine_build, lasting, momentary, sampling_defaults
 from troth.dialects.served import ModelState, ServerFacts, default_chat, readiness
+from troth.dialects.server_info import account
 from troth.domain import Answer, Call, Whole
 from troth.errors import NotImplementedHere
 
@@ -61,6 +63,15 @@ class Status:
         if default is None:
             raise NotImplementedHere("No chat model is configured here, and /props describes one.")
         return Whole(_props(default, self._facts))
+
+    async def server_info(self, call: Call) -> Answer:
+        """What the server is set to and can do. Raises NotImplementedHere without a chat model."""
+        states = tuple(self._served())
+        default = default_chat(states)
+        if default is None:
+            raise NotImplementedHere("No chat model is configured here, and /server_info describes one.")
+        in_flight = sum(state.report.running for state in states)
+        return Whole(account(default, self._facts, in_flight=in_flight, now=time.time()))
 
     async def load(self, call: Call) -> Answer:
         """How many requests run and wait, over all models."""

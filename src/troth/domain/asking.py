@@ -219,6 +219,7 @@ class Budget:
     asked_tokens: int | None  # None: the client set no limit
     default_tokens: int | None  # used when nothing was asked; None: what the context leaves
     cap_tokens: int | None  # the operator's ceiling
+    refuses: bool = False  # what does not fit is refused instead of cut
 
     def fit(self, prompt_tokens: int, context_tokens: int) -> Fit:
         """The answer tokens that the context and the cap leave; `prompt_tokens < context_tokens`."""

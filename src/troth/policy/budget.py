@@ -12,7 +12,7 @@ from troth.policy.terms import Terms
 def allow(plan: Plan, terms: Terms) -> Plan:
     """The plan with its budget. Raises BadRequest when a number above the cap is to be refused."""
     settings, asked = terms.settings, plan.ask.budget_tokens
-    budget = Budget(asked, settings.default_tokens, settings.cap_tokens)
+    budget = Budget(asked, settings.default_tokens, settings.cap_tokens, settings.over_cap == "refuse")
     if asked is None:
         origin = "default" if settings.default_tokens is None else "server"
         return _with(plan, budget, origin)

@@ -100,6 +100,14 @@ class Prompts:
         if len(written.tokens) >= context_tokens:
             raise OverContext(len(written.tokens), context_tokens)
         fit = plan.budget.fit(len(written.tokens), context_tokens)
+        if fit.clamped_from is not None and plan.budget.refuses:
+            field = plan.ask.budget_field
+            raise BadRequest(
+                f"`{field}` is {fit.clamped_from}; beside a prompt of {len(written.tokens)} tokens the context leaves "
+                f"{fit.answer_tokens}.",
+                param=field,
+                details={"answer_tokens_max": fit.answer_tokens},
+            )
         return Prompt(written.tokens, fit.answer_tokens, context_tokens, bias, fit.clamped_from, written.text, shown)
 
     def _write(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> Written:

@@ -344,3 +344,13 @@ def test_a_model_that_cannot_fill_gaps_says_what_it_lacks() -> None:
 
     with pytest.raises(NotImplementedHere, match=r"suffix token is missing\. middle token is missing"):
         render(gap("a", "b"), vocabulary)
+
+
+def test_a_budget_that_does_not_fit_is_refused_where_nothing_is_cut() -> None:
+    budget = Budget(50, None, None, refuses=True)
+
+    with pytest.raises(BadRequest, match="the context leaves") as caught:
+        render(plan(user("hi"), budget=budget), context_tokens=40)
+
+    assert caught.value.param == "max_tokens"
+    assert render(plan(user("hi"), budget=Budget(50, None, None)), context_tokens=40).clamped_from == 50

@@ -116,7 +116,8 @@ class LlamaDecoder:
         params = api.llama_context_default_params()
         threads = options.threads or len(os.sched_getaffinity(0))
         params.n_ctx = self.context_tokens * self.slots
-        params.n_batch = params.n_ubatch = self.batch_tokens
+        params.n_batch = self.batch_tokens
+        params.n_ubatch = min(options.micro_batch_tokens or self.batch_tokens, self.batch_tokens)
         params.n_seq_max = self.slots
         params.n_threads = params.n_threads_batch = threads
         params.flash_attn_type = 1 if options.flash_attention else 0

@@ -27,6 +27,14 @@ class LlamaCppOptions(BaseModel):
     batch_tokens: int = Field(
         512, ge=32, le=16_384, description="The most that one step computes.", json_schema_extra={"unit": "tokens"}
     )
+    micro_batch_tokens: int | None = Field(
+        None,
+        ge=32,
+        le=16_384,
+        description="The most that the model is given at once; smaller takes less memory. Null, or more than "
+        "batch_tokens: batch_tokens.",
+        json_schema_extra={"unit": "tokens"},
+    )
     read_tokens_beside_speech: int = Field(
         64,
         ge=1,

@@ -1,0 +1,42 @@
+"""What the server is set to and can do, as Radiance tells it (GET /server_info). Nothing of it is secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from troth._generated.operations import OPERATIONS
+from troth.dialects.health import sampling_defaults
+from troth.dialects.served import ModelState, ServerFacts
+
+NOT_YET = ("tools", "reasoning", "grammar", "embedding", "image", "video", "audio")
+
+
+def account(state: ModelState, facts: ServerFacts, *, in_flight: int, now: float) -> dict[str, Any]:
+    """The account of the default model's server. `now` is in Unix seconds."""
+    report, limits = state.report, facts.limits
+    return {
+        "server": {
+            "model": state.model.id,
+            "version": facts.version,
+            "max_model_len": report.context_tokens,
+            "max_num_seqs": report.slots,
+            "queue_cap": facts.queue_max,
+            "default_max_tokens": facts.default_tokens,
+            "max_tokens_cap": facts.cap_tokens,
+            "max_n": limits.get("choices_max", 1),
+            "max_stop_strings": limits.get("stop_strings_max", 0),
+            "max_stop_bytes": limits.get("stop_bytes_max", 0),
+            "uptime_s": round(max(now - state.created, 0.0), 3),
+            "in_flight": in_flight,
+        },
+        "request_defaults": sampling_defaults(state, facts) | {"max_tokens": facts.default_tokens},
+        "capabilities": {
+            "chat": state.template is not None,
+            "completions": True,
+            "logprobs": True,
+            "infill": state.vocabulary is not None and "middle" in state.vocabulary.fill_ids,
+            **dict.fromkeys(NOT_YET, False),
+        },
+        "endpoints": [f"{operation.method} {operation.path}" for operation in OPERATIONS.values()],
+        "engine": dict(report.details),
+    }
