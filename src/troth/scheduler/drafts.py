@@ -10,6 +10,7 @@ never changes: a drafted token counts only when it is the one that is picked any
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from troth.engines.base import Proposer
 from troth.scheduler.counters import Counters
 from troth.scheduler.memory import LEARNING, Memory
 from troth.scheduler.request import Choice
+
+logger = logging.getLogger(__name__)
 
 SAMPLES_MIN = 4  # steps of a width that are measured before its cost is trusted
 GAIN_MIN = 1.05  # a draft must promise this much, or it is not made
@@ -101,7 +104,12 @@ class Drafter:
         if not count:
             return []
         started = self._clock()
-        draft = proposer.propose(memory.tokens, count)
+        try:
+            draft = proposer.propose(memory.tokens, count)
+        except Exception:  # the boundary of a helper: the answers go on without it
+            logger.exception("event=draft_model_failed")
+            self.proposer = None
+            return []
         if draft is None:
             return []  # it still reads what it has to continue, a piece with every step
         self._spent_seconds = self._clock() - started

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.unit.scheduler.test_scheduler import Letters
 from troth.domain import Job, Prompt, Sampling
+from troth.engines.base import DecodeFault
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.memory import Memory
@@ -143,6 +144,19 @@ def test_a_smaller_model_that_still_reads_costs_no_draft() -> None:
     oracle = Reading(answer, 4, cost=0.01)
 
     assert play(with_oracle(oracle), answer, [1, 2, 3, 4], row_cost=0.1) < 60
+
+
+def test_a_smaller_model_that_fails_is_not_asked_again_and_costs_no_answer() -> None:
+    class Failing(Oracle):
+        def propose(self, tokens: Sequence[int], count: int) -> list[int] | None:
+            super().propose(tokens, count)
+            raise DecodeFault("no memory")
+
+    answer = unrepeated(100)
+    oracle = Failing(answer, 4, cost=0.01)
+
+    assert play(with_oracle(oracle), answer, [1, 2, 3, 4], row_cost=0.1) == 99
+    assert oracle.asked == 1
 
 
 def test_nothing_is_drafted_beyond_the_budget_or_beside_others() -> None:
