@@ -192,6 +192,7 @@ def test_stopping_ends_running_requests_and_closes_the_decoder() -> None:
             ticket = lane.submit(job([1], 200))
             await gate.wait_reached()
             stopping = asyncio.create_task(lane.stop())
+            await asyncio.sleep(0)  # the stop has been asked before the decoder goes on
             gate.opened.set()
             with pytest.raises(Unavailable, match="shutting down"):
                 await text_of(ticket)
