@@ -194,12 +194,12 @@ class Scheduler:
         counters.draft_seconds += batch.draft_seconds
         counters.build_seconds += batch.build_seconds
         counters.decode_seconds += decoded - started
-        said_before = counters.predicted_tokens
+        said = counters.predicted_tokens
         self._read(batch)
         self._speak(batch)
         if len(batch.speakers) == 1 and not batch.readers:
-            heard = counters.predicted_tokens - said_before
-            self.drafter.note_step(1 + len(batch.speakers[0].draft), decoded - started, heard)
+            rows = 1 + len(batch.speakers[0].draft)
+            self.drafter.note_step(rows, decoded - started, heard=counters.predicted_tokens - said)
         counters.sample_seconds += self._clock() - decoded
 
     def _read(self, batch: Batch) -> None:
@@ -304,12 +304,11 @@ class Scheduler:
 
     def _piece(self, token: int, row: int, alternatives: int | None, shown: Container[int]) -> Piece:
         """The token with its bytes, and its logprobs when they were asked for."""
-        vocabulary = self.decoder.vocabulary
-        text = vocabulary.piece(token) if token in shown else vocabulary.spoken(token)
+        write = self.decoder.vocabulary.piece if token in shown else self.decoder.vocabulary.spoken
         if alternatives is None:
-            return Piece(token, text)
+            return Piece(token, write(token))
         chosen, others = self.decoder.logprobs(row, token, alternatives)
-        return Piece(token, text, chosen, others)
+        return Piece(token, write(token), chosen, others)
 
     # ---- endings --------------------------------------------------------------------------------
 
