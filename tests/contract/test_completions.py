@@ -215,6 +215,27 @@ def test_two_forms_of_a_text_are_refused(client: httpx.Client, body: dict[str, A
     assert "send one of them" in response.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("form", "fields"),
+    [
+        ({"prompt": "a"}, {"add_special": True}),
+        ({"content": "a"}, {"add_special_tokens": False}),
+        ({"messages": [{"role": "user", "content": "a"}]}, {"parse_special": False}),
+        ({"content": "a"}, {"add_generation_prompt": False}),
+        ({"prompt": "a"}, {"chat_template_kwargs": {"a": 1}}),
+    ],
+    ids=str,
+)
+def test_a_field_that_means_nothing_beside_this_form_is_refused(
+    client: httpx.Client, form: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    response = client.post("/tokenize", json=form | fields)
+
+    assert response.status_code == 400
+    assert "goes with" in response.json()["error"]["message"]
+    assert client.post("/tokenize", json=form | dict.fromkeys(fields)).status_code == 200
+
+
 def test_an_id_that_is_no_token_is_named(client: httpx.Client) -> None:
     response = client.post("/detokenize", json={"tokens": [1, 99999]})
 

@@ -27,7 +27,7 @@ STATED_FIELDS = {
 STATED_WORDS = re.compile(
     "two (names|forms)|is too long|have different names|has the token id|not one token|continuing it is not supported"
     "|at most [0-9]+ prompts|Field required|has no message|logit_bias|samplers|chat_template_kwargs|mixes token ids"
-    "|n is not supported here|needs 'logprobs'|n_probs"
+    "|goes with|n is not supported here|needs 'logprobs'|n_probs"
 )
 
 

@@ -22,6 +22,13 @@ from troth.engines.base import Vocabulary
 from troth.errors import BadRequest
 
 FORMS = ("content", "prompt", "messages")
+GOES_WITH = {  # fields that mean something beside these forms only
+    "add_special": ("content",),
+    "add_special_tokens": ("prompt",),
+    "parse_special": ("content", "prompt"),
+    "add_generation_prompt": ("messages",),
+    "chat_template_kwargs": ("messages",),
+}
 
 
 class Tokens:
@@ -33,7 +40,7 @@ class Tokens:
     async def tokenize(self, call: Call) -> Whole:
         """The tokens of a text or a conversation; none of nothing. Raises BadRequest for several forms at once."""
         body: TokenizeRequest = call.body
-        source = _source(body)
+        source = _source(body, call.given)
         vocabulary = self._conversation.vocabulary(body.model)
         plan, written = await self._conversation.written(Ask(source=source, model=body.model), call.account)
         ids = written.tokens.tolist()
@@ -94,7 +101,7 @@ class Tokens:
         return read(body, call.given, None, call.caller)
 
 
-def _source(body: TokenizeRequest) -> Source:
+def _source(body: TokenizeRequest, given: frozenset[str]) -> Source:
     named = [name for name in FORMS if getattr(body, name) is not None]
     if len(named) > 1:
         raise BadRequest(
@@ -102,6 +109,13 @@ def _source(body: TokenizeRequest) -> Source:
             param=named[1],
             code="conflicting_values",
         )
+    for field, forms in GOES_WITH.items():
+        if field in given and named and named[0] not in forms:
+            raise BadRequest(
+                f"`{field}` goes with {' or '.join(f'`{form}`' for form in forms)}, not with `{named[0]}`.",
+                param=field,
+                code="conflicting_values",
+            )
     special = body.parse_special is not False
     if body.messages is not None:
         turns = tuple(turn_of(message) for message in body.messages)
