@@ -18,8 +18,10 @@ from tests.support.judge import Document
 from tests.support.live import config
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 480  # far more than it takes: a machine may be busy
+SECONDS = 900  # far more than it takes: a machine may be busy
 
+# ast.parse is not safe in several threads before Python 3.11.8 (python/cpython#106905), and hypothesis calls it.
+WORKERS = "1"
 # Said by our own check instead, which knows the rules between fields.
 LEFT_OUT = "positive_data_acceptance,ignored_auth"
 NOT_HERE = "__alias|^infill$"  # the embedded model has no tokens for gaps: a 501
@@ -43,7 +45,7 @@ def test_no_request_is_answered_against_the_document(
     view.write_text(json.dumps(strict_view(document)), "utf-8")
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", str(view), "--url", server.url, "--no-color"),
-        *("--phases", phase, "--max-examples", str(examples), "--continue-on-failure", "--seed", "1", "--workers", "2"),
+        *("--phases", phase, "--max-examples", str(examples), "--continue-on-failure", "--seed", "1", "--workers", WORKERS),
         *("--exclude-checks", LEFT_OUT, "--exclude-operation-id-regex", NOT_HERE, "--warnings", "off"),
     ]
     environment = os.environ | {"SCHEMATHESIS_HOOKS": "tests.support.schemathesis_checks", "PYTHONPATH": python_path()}
