@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain.asking import NOBODY, Sampling, Tag
+from troth.domain.asking import NOBODY, Sampling, Tag, ToolCall
 
 TokenIds = npt.NDArray[np.int32]
-FinishReason = Literal["stop", "length"]
+FinishReason = Literal["stop", "length", "tool_calls"]
+ClosedBy = Literal["max_thinking_tokens", "answer_room"]  # who ended a block of reasoning, if not the model
 
 # ---- prompt → scheduler -----------------------------------------------------------------------
+
+
+class Grammar(Protocol):
+    """A grammar that an engine has compiled for its vocabulary. Immutable; several answers may follow it at once."""
+
+    @property
+    def source(self) -> str:
+        """What it was compiled from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThoughtBounds:
+    """Where the reasoning of an answer begins and ends, in token ids, and how long it may be."""
+
+    begin: tuple[int, ...]
+    end: tuple[int, ...]
+    is_open: bool  # the prompt ends inside the block: the answer begins with reasoning
+    budget_tokens: int | None = None  # then the end is forced
+    closed_by: ClosedBy = "max_thinking_tokens"  # what is told when it was
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steering:
+    """What holds the tokens of an answer: its reasoning first, then the grammar, from the first token behind it."""
+
+    thoughts: ThoughtBounds | None = None
+    grammar: Grammar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +56,30 @@ class Prompt:
     clamped_from: int | None = None
     text: str = ""  # the same as text, control tokens written out
     shown_ids: frozenset[int] = frozenset()  # control tokens that are written out in the answer
+    steering: Steering | None = None
+    readers: ReaderFactory | None = None  # how the text of each choice is to be read; None: all of it is words
 
     def __post_init__(self) -> None:
         assert len(self.tokens) > 0
         assert self.answer_tokens >= 0
         assert len(self.tokens) + self.answer_tokens <= self.context_tokens
+
+
+class PartReader(Protocol):
+    """Understands the text of one choice: what is said, what is thought, which functions are called."""
+
+    def feed(self, text: str) -> Sequence[Event]:
+        """What is certain after `text`, as Said, Thought, CallBegan and CallSaid."""
+
+    def end(self) -> Sequence[Event]:
+        """The text ends here: what was held back."""
+
+    @property
+    def has_calls(self) -> bool:
+        """A call began, and every call that began is complete."""
+
+
+ReaderFactory = Callable[[int], PartReader]  # by the index of the choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +158,30 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True)
+class ThoughtCount:
+    """How much of an answer was reasoning, and after how many tokens of it the server closed it, if it did."""
+
+    tokens: int = 0
+    closed_at: int | None = None
+    closed_by: ClosedBy | None = None
+
+    def __add__(self, other: ThoughtCount) -> ThoughtCount:
+        """Of several answers; told of a close is the first."""
+        first = self if self.closed_by is not None else other
+        return ThoughtCount(self.tokens + other.tokens, first.closed_at, first.closed_by)
+
+
+NO_THOUGHTS = ThoughtCount()
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Token counts of a request over all its choices; `prompt_tokens` includes the cached ones."""
 
     prompt_tokens: int
     answer_tokens: int
     cached_tokens: int = 0
+    thoughts: ThoughtCount = NO_THOUGHTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +213,35 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Thought:
+    """Reasoning of a choice that is now certain."""
+
+    text: str
+    choice: int = 0
+    timings: Timings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallBegan:
+    """A choice calls a function; `index` counts the calls of the choice from 0. No arguments were said before."""
+
+    index: int
+    id: str
+    name: str
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallSaid:
+    """More of the arguments of a call; together they are the text of one JSON object."""
+
+    index: int
+    text: str
+    choice: int = 0
+    timings: Timings | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """A choice is complete. `stop_text` is the stop string met; None for end of turn and for length."""
 
@@ -155,6 +249,7 @@ class Ended:
     finish: FinishReason
     stop_text: str | None = None
     tokens: int = 0  # of the choice
+    thoughts: ThoughtCount = NO_THOUGHTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +260,7 @@ class Finished:
     timings: Timings
 
 
-Event = Progress | Began | Said | Ended | Finished
+Event = Progress | Began | Said | Thought | CallBegan | CallSaid | Ended | Finished
 
 
 @dataclass(slots=True)
@@ -177,6 +272,8 @@ class Choice:
     finish: FinishReason = "stop"
     stop_text: str | None = None
     tokens: int = 0
+    thoughts: str = ""
+    calls: list[ToolCall] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,13 +71,90 @@ Answer = Whole | Stream
 # ---- dialect → policy -------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model made: the function's name, and its arguments as the text of a JSON object."""
+
+    id: str
+    name: str
+    arguments: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One message of a conversation: who speaks and the text said. Content is data, never markup."""
+    """One message of a conversation: who speaks and the text said. Content is data, never markup.
+
+    A turn of the role `tool` is the result of the call `call_id`.
+    """
 
     role: Role
     text: str
     name: str | None = None
+    reasoning: str | None = None  # what the assistant thought before it spoke
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str | None = None
+    path: str = "messages"  # of the client's message, for refusals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that the model may call. `parameters` is the JSON schema of an object."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    strict: bool = False  # the schema must be held, or the request refused
+    path: str = "tools"  # of the client's tool, for refusals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRules:
+    """Which functions there are and how they may be called."""
+
+    tools: tuple[Tool, ...] = ()
+    mode: Literal["auto", "none", "required"] = "auto"
+    only: str | None = None  # the one function that must be called
+    parallel: bool = True  # several calls in one answer
+    reads_calls: bool = True  # calls are told apart from the text
+
+    @property
+    def callable(self) -> tuple[Tool, ...]:
+        """The functions that may be called in this answer."""
+        if self.mode == "none":
+            return ()
+        return tuple(tool for tool in self.tools if self.only is None or tool.name == self.only)
+
+
+NO_TOOLS = ToolRules()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """What was said about reasoning before the answer. None: nothing was said."""
+
+    enabled: bool | None = None
+    effort: str | None = None  # a level by the template's own name
+    budget_tokens: int | None = None  # most tokens of reasoning
+    keeps: bool | None = None  # the reasoning of earlier turns stays in the prompt
+    separate: bool = True  # reasoning is told apart from the text
+    field: str = "enable_thinking"  # what the client sent, for refusals
+    budget_field: str = "thinking_token_budget"
+
+
+DEFAULT_THINKING = Thinking()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What the text of an answer must look like.
+
+    `body` is a JSON schema ("json_schema"), a GBNF grammar ("grammar"), a regular expression ("regex"), a
+    tuple of texts ("choice"), or nothing: any JSON object ("json_object").
+    """
+
+    kind: Literal["json_object", "json_schema", "grammar", "regex", "choice"]
+    body: Any = None
+    path: str = "response_format"  # of the client's field, for refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +185,10 @@ class Talk:
 
     turns: tuple[Turn, ...]
     add_generation_prompt: bool = True
+    continues: bool = False  # the last turn, the assistant's, is gone on with
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    tools: ToolRules = NO_TOOLS
+    thinking: Thinking = DEFAULT_THINKING
 
 
 Pieces = tuple[str | tuple[int, ...], ...]  # texts and token ids, one after the other
@@ -167,6 +247,7 @@ class Ask:
     budget_field: str = "max_tokens"
     choices: int = 1
     stop: tuple[str, ...] = ()
+    form: Form | None = None
     logprobs: int | None = None  # alternatives per token; None: no logprobs at all
     keeps_tokens: bool = False  # carry every token with its text
     text_limits: TextLimits = NO_TEXT_LIMITS
