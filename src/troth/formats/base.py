@@ -67,11 +67,16 @@ class CallGrammar:
     `rules` defines `calls`: everything from behind the trigger to the end of the answer. `trigger` is the
     text, or the marker, that begins the first call; `opens` says that a call can only begin where the
     answer begins, so that the free text of an answer is told from a call by its first letter.
+
+    A format whose free text has markers as well, or whose calls begin differently when they are forced, says
+    by itself what a whole answer is: `forced` and `free` are then what the rule `start` stands for.
     """
 
     trigger: str
     rules: str
     opens: bool = False
+    forced: str = ""  # an answer that is calls; "": the trigger, then `calls`
+    free: str = ""  # an answer that may hold calls; "": any text, or text, the trigger and `calls`
 
 
 class CallFormat(Protocol):
