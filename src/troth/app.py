@@ -47,6 +47,7 @@ from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
 from troth.prompt.render import Prompts, PromptSettings
 from troth.prompt.template import TemplateLimits
+from troth.prompt.thinking import ThoughtLimits
 from troth.reply.text import TextInterpreters
 from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.pace import Pace
@@ -92,7 +93,8 @@ def build(config: Config, files: Mapping[str, ModelFiles]) -> Server:
         model.id: Path(model.chat_template).read_text("utf-8") for model in config.models if model.chat_template
     }
     catalogue = [_served(model, lanes[model.id]) for model in config.models]
-    prompts = Prompts(_prompt_settings(config), templates)
+    formats = {model.id: model.call_format for model in config.models if model.call_format is not None}
+    prompts = Prompts(_prompt_settings(config), templates, formats)
     conversation = Conversation(
         policy=Policy(catalogue, _policy_settings(config), RULES),
         prompts=prompts,
@@ -252,6 +254,9 @@ def _policy_settings(config: Config) -> PolicySettings:
         stop_strings_max=config.limits.stop_strings_max,
         stop_bytes_max=config.limits.stop_bytes_max,
         logit_bias_max=config.limits.logit_bias_max,
+        tools_max=config.limits.tools_max,
+        grammar_bytes_max=config.limits.grammar_bytes_max,
+        schema_depth_max=config.limits.schema_depth_max,
     )
 
 
@@ -261,6 +266,11 @@ def _prompt_settings(config: Config) -> PromptSettings:
         prompt_threads=config.limits.prompt_threads,
         queue_max=config.limits.queue_max,
         template=TemplateLimits(output_bytes_max=config.limits.template_output_bytes_max),
+        thoughts=ThoughtLimits(
+            budget_tokens=config.thinking.budget_tokens,
+            room_tokens=config.thinking.answer_room_tokens,
+            room_share=config.thinking.answer_room_share,
+        ),
     )
 
 

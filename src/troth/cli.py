@@ -194,6 +194,7 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
     from troth.config.faults import ConfigFaults
     from troth.config.loader import load
     from troth.engines import registry
+    from troth.formats.registry import NAMES
 
     try:
         return load(
@@ -203,6 +204,7 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
             engine_options=registry.options_of,
             engine_names=registry.names(),
             guardable=frozenset(path for fields in FIELDS.values() for path in fields),
+            call_formats=NAMES,
         )
     except ConfigFaults as faults:
         count = len(faults.faults)

@@ -15,6 +15,7 @@ from troth.errors import Refusal
 from troth.policy.decide import Policy
 from troth.prompt.raw import Written
 from troth.prompt.render import Prompts
+from troth.reply.parts import parted
 
 InterpreterFactory = Callable[[int, Ask], Interpreter]  # the choice's index, and what was asked
 ClampCounter = Callable[[str], None]  # the field whose number was cut
@@ -39,7 +40,9 @@ class Conversation:
         plan = self.policy.decide(ask)
         account.model = plan.model.id
         engine = self.engines[plan.model.id]
-        prompt = await self.prompts.render(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
+        prompt = await self.prompts.render(
+            plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens, grammars=engine.grammars
+        )
         account.prompt_tokens += len(prompt.tokens)
         return Prepared(plan, prompt, engine)
 
@@ -115,7 +118,8 @@ class Opened(AbstractAsyncContextManager["Opened"]):
         """The events in order; on every way out the ticket is given back and the account is filled."""
         finishes: dict[str, None] = {}
         async with self:
-            async for event in self.ticket.events():
+            told = self.ticket.events()
+            async for event in told if self.prompt.readers is None else parted(told, self.prompt.readers):
                 if isinstance(event, Ended):
                     finishes[event.finish] = None
                 yield self._settled(event, finishes) if isinstance(event, Finished) else event

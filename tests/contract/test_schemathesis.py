@@ -45,7 +45,17 @@ def test_no_request_is_answered_against_the_document(
     view.write_text(json.dumps(strict_view(document)), "utf-8")
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", str(view), "--url", server.url, "--no-color"),
-        *("--phases", phase, "--max-examples", str(examples), "--continue-on-failure", "--seed", "1", "--workers", WORKERS),
+        *(
+            "--phases",
+            phase,
+            "--max-examples",
+            str(examples),
+            "--continue-on-failure",
+            "--seed",
+            "1",
+            "--workers",
+            WORKERS,
+        ),
         *("--exclude-checks", LEFT_OUT, "--exclude-operation-id-regex", NOT_HERE, "--warnings", "off"),
     ]
     environment = os.environ | {"SCHEMATHESIS_HOOKS": "tests.support.schemathesis_checks", "PYTHONPATH": python_path()}

@@ -8,8 +8,18 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from troth.domain import Sampling, TokenIds, TokenLogprob
-from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Proposer, Sampler, State, Vocabulary
+from troth.domain import Sampling, Steering, TokenIds, TokenLogprob
+from troth.engines.base import (
+    Compiles,
+    DecodeFault,
+    DecodeInterrupted,
+    Guide,
+    LoadProgress,
+    Proposer,
+    Sampler,
+    State,
+    Vocabulary,
+)
 
 END = 0
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
@@ -48,6 +58,7 @@ class SeedSampler:
 
     seed: int
     is_closed: bool = False
+    guide: Guide | None = None
 
     def close(self) -> None:
         """Given back."""
@@ -86,6 +97,7 @@ class ScriptedDecoder:
     state_key: str = "scripted"
     vocabulary: Vocabulary = field(default_factory=LetterVocabulary)
     proposer: Proposer | None = None
+    grammars: Compiles | None = None
     before_decode: Callable[[ScriptedDecoder], None] = lambda decoder: None
     samplers: list[SeedSampler] = field(default_factory=list)
     computed_tokens: int = 0
@@ -129,7 +141,15 @@ class ScriptedDecoder:
         """The next batch is cut short."""
         self.is_interrupted = True
 
-    def sampler(self, sampling: Sampling, *, seed: int, prompt: TokenIds, bias: Mapping[int, float]) -> Sampler:
+    def sampler(
+        self,
+        sampling: Sampling,
+        *,
+        seed: int,
+        prompt: TokenIds,
+        bias: Mapping[int, float],
+        steering: Steering | None = None,
+    ) -> Sampler:
         """A sampler that is its seed."""
         self.samplers.append(SeedSampler(seed))
         return self.samplers[-1]

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26b372d7fd6a1ec80abedaad126604f4fc84ac930b7c6eaa960d49075ac23b4e; datamodel-code-generator 0.89.0
+sha256 of openapi/: 935b872cb1e669e1e3f8a0fc068358af34b9add6389c0458a3629d5c12d167ff; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -183,24 +183,31 @@ class MessageFields(ContractModel):
     "A mark for the prompt cache."
 
 
-class ToolMessage(MessageFields):
-    """The result of a call; not done yet."""
+class AssistantMessageFunctionCall(ContractModel):
+    """The older form of one call."""
 
-    role: Annotated[Literal["tool"], Guarded()]
-    "Results of tools are not read yet."
-    content: Any | None = None
-    "What the tool returned."
-    tool_call_id: Any | None = None
-    "Which call this answers."
+    name: Annotated[str, Field(max_length=256, min_length=1)]
+    "The name."
+    arguments: str | dict[str, Any]
+    "The arguments, as the text of a JSON object, or as that object."
 
 
 class FunctionMessage(MessageFields):
-    """The older form of a tool's result; not done yet."""
+    """The older form of a call's result."""
 
-    role: Annotated[Literal["function"], Guarded()]
-    "Results of functions are not read yet."
-    content: Any | None = None
+    role: Literal["function"]
+    "Who speaks."
+    content: str | None
     "What the function returned."
+
+
+class CalledFunction(ContractModel):
+    """The function that was called, and its arguments."""
+
+    name: Annotated[str, Field(max_length=256, min_length=1)]
+    "The name."
+    arguments: str | dict[str, Any]
+    "The arguments, as the text of a JSON object, or as that object."
 
 
 class TextPart(ContractModel):
@@ -426,41 +433,28 @@ class ResponsesPart(ContractModel):
     "Log probabilities that came with it."
 
 
-class ThinkingFields(ContractModel):
-    """Reasoning before the answer."""
+class ThinkingFieldsReasoning(ContractModel):
+    """OpenRouter's object of reasoning controls."""
 
-    enable_thinking: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Reason before answering; not done yet."
-    reasoning_effort: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["none", "minimal"]})] = None
-    "How much to reason; not done yet, `none` and `minimal` turn it off."
-    thinking_token_budget: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded(neutral={"enum": [-1]})] = None
-    "Most tokens of reasoning; not done yet, -1 is no limit."
-    thinking_budget: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
-    "Another name of `thinking_token_budget`."
-    thinking_budget_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
-    "llama-server's name of `thinking_token_budget`."
-    reasoning_budget_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = (
-        None
-    )
-    "llama-server's other name of `thinking_token_budget`."
-    max_thinking_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
-    "halogen's name of `thinking_token_budget`."
-    reasoning: Annotated[
-        dict[str, Any] | None, Guarded(neutral={"enum": [{}, {"enabled": False}, {"effort": "none"}]})
-    ] = None
-    "OpenRouter's object of reasoning controls; not done yet."
-    thinking: Annotated[Any | None, Guarded(neutral={"enum": [{"type": "disabled"}, False]})] = None
-    "Anthropic's object of thinking controls; not done yet."
-    include_reasoning: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
-    "Send reasoning beside the answer or leave it out; nothing is separated yet."
-    preserve_thinking: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Keep the reasoning of earlier turns in the prompt; not done yet."
-    reasoning_format: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["none"]})] = None
-    "Where reasoning is put in the answer; not done yet, `none` leaves it in the text."
-    reasoning_budget_message: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
-    "llama-server's text on a closed reasoning block; not done yet."
-    reasoning_control: Annotated[Any | None, Inert()] = None
-    "Lets another request end the reasoning; there is none."
+    enabled: bool | None = None
+    "Reason before answering."
+    effort: Annotated[str | None, Field(max_length=64)] = None
+    "As `reasoning_effort`."
+    max_tokens: Annotated[int | None, Field(ge=0, le=2147483647)] = None
+    "As `thinking_token_budget`."
+    exclude: bool | None = None
+    "Reason and do not send it."
+
+
+class AnthropicThinking(ContractModel):
+    """Anthropic's object of thinking controls."""
+
+    type: Literal["enabled", "disabled", "adaptive"] | None = None
+    "Whether to reason; adaptive leaves it to the model."
+    budget_tokens: Annotated[int | None, Field(ge=0, le=2147483647)] = None
+    "Most tokens of reasoning."
+    display: Annotated[Any | None, Inert()] = None
+    "How the reasoning is shown; it is sent as it is."
 
 
 class DetokenizeRequest(ContractModel):
@@ -472,62 +466,111 @@ class DetokenizeRequest(ContractModel):
     "Their ids."
 
 
-class ToolFields(ContractModel):
-    """Functions that the model may call."""
+class FunctionDefinition(ContractModel):
+    """A function that may be called."""
 
-    tools: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Functions that the model may call; not done yet."
-    tool_choice: Annotated[
-        Annotated[str | None, Field(max_length=64)] | dict[str, Any] | None, Guarded(neutral={"enum": ["none", "auto"]})
-    ] = None
-    "Whether and which function must be called; not done yet."
-    functions: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
-    "The older form of `tools`; not done yet."
-    function_call: Annotated[
-        Annotated[str | None, Field(max_length=64)] | dict[str, Any] | None, Guarded(neutral={"enum": ["none", "auto"]})
-    ] = None
-    "The older form of `tool_choice`; not done yet."
-    parallel_tool_calls: Annotated[Any | None, Inert()] = None
-    "Whether several calls may be made at once; no tool can be called yet."
-    parse_tool_calls: Annotated[Any | None, Inert()] = None
-    "Whether calls are read from the text; no tool can be called yet."
-    plugins: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "OpenRouter's server-side tools; not done."
-    web_search_options: Annotated[dict[str, Any] | None, Guarded()] = None
-    "OpenAI's web search; not done."
-    omni: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "hal0's tool loop over the other kinds of model; not done yet."
+    name: Annotated[str, Field(max_length=256, min_length=1)]
+    "Its name, unique among the functions of the request."
+    description: str | None = None
+    "What it does, for the model."
+    parameters: dict[str, Any] | None = None
+    "Its arguments, as a JSON schema of an object; without one any object is taken."
+    strict: bool | None = None
+    "Refuse a schema that cannot be held. Otherwise, and where no call is demanded, a schema with keywords that cannot be held is loosened to any object."
 
 
-class StructureFields(ContractModel):
-    """Answers held to a form."""
+class NamedFunction(ContractModel):
+    """A function by its name."""
 
-    response_format: Annotated[dict[str, Any] | None, Guarded(neutral={"enum": [{"type": "text"}]})] = None
-    "Hold the answer to JSON or to a schema; not done yet."
-    json_schema: Annotated[dict[str, Any] | None, Guarded()] = None
-    "llama-server's shorthand for a schema; not done yet."
-    grammar: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
-    "Hold the answer to a GBNF grammar; not done yet."
+    name: Annotated[str, Field(max_length=256, min_length=1)]
+    "The name."
+
+
+class FormatFieldsResponseFormatJsonSchema(ContractModel):
+    """A JSON schema with a name."""
+
+    name: Annotated[Any | None, Inert()] = None
+    "What the client calls it."
+    description: Annotated[Any | None, Inert()] = None
+    "What the form is for; the schema alone holds the answer."
+    schema_: Annotated[dict[str, Any] | bool, Field(alias="schema")]
+    "The JSON schema."
+    strict: Annotated[Any | None, Inert()] = None
+    "Whether the schema is held; it always is."
+
+
+class FormatFieldsResponseFormat(ContractModel):
+    """The answer's form."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    "Free text, any JSON object, or JSON by a schema."
+    json_schema: FormatFieldsResponseFormatJsonSchema | None = None
+    "A JSON schema with a name."
+    schema_: Annotated[dict[str, Any] | bool | None, Field(alias="schema")] = None
+    "llama-server's shorter place of the schema."
+
+
+class FormatFields(ContractModel):
+    """Answers held to a form, as OpenAI and llama-server ask for it."""
+
+    response_format: Annotated[FormatFieldsResponseFormat | None, Honoured(neutral={"enum": [{"type": "text"}]})] = None
+    "The answer's form."
+    json_schema: dict[str, Any] | bool | None = None
+    "llama-server's shorthand; hold the answer to this JSON schema."
+    grammar: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "Hold the answer to this grammar, in the GBNF of llama.cpp."
     grammar_lazy: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Start the grammar at a trigger; not done yet."
+    "Start the grammar at a trigger; not done, a grammar holds from the first token."
     grammar_triggers: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "What starts a lazy grammar; not done yet."
-    structured_outputs: Annotated[dict[str, Any] | None, Guarded()] = None
-    "vLLM's object of constraints; not done yet."
-    guided_json: Annotated[Any | None, Guarded()] = None
-    "vLLM's schema, as an object or as text; not done yet."
-    guided_regex: Annotated[str | None, Guarded()] = None
-    "vLLM's regular expression; not done yet."
-    guided_choice: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "vLLM's list of possible answers; not done yet."
-    guided_grammar: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
-    "vLLM's grammar; not done yet."
+    "What starts a lazy grammar; not done."
+
+
+class GuidedFieldsStructuredOutputs(ContractModel):
+    """vLLM's object of constraints; exactly one of them."""
+
+    json_: Annotated[dict[str, Any] | str | bool | None, Field(alias="json")] = None
+    "A JSON schema, as an object or as text."
+    json_object: bool | None = None
+    "Any JSON object."
+    regex: str | None = None
+    "A regular expression for the whole answer."
+    choice: Annotated[list[str] | None, Field(max_length=4096)] = None
+    "The possible answers."
+    grammar: str | None = None
+    "A grammar, in GBNF or Lark."
     structural_tag: Annotated[Any | None, Guarded()] = None
-    "vLLM's structural tags; not done yet."
+    "Structural tags; not done."
+    whitespace_pattern: Annotated[Any | None, Guarded()] = None
+    "White space inside JSON; not done."
+    disable_any_whitespace: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "No white space inside JSON; not done."
+    disable_additional_properties: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Close every object of the schema; not done, write it into the schema."
+    disable_fallback: Annotated[Any | None, Inert()] = None
+    "Whether another library may constrain; there is one."
+    backend: Annotated[Any | None, Inert()] = None
+    "Which library constrains."
+
+
+class GuidedFields(ContractModel):
+    """Answers held to a form, as vLLM asks for it."""
+
+    structured_outputs: Annotated[GuidedFieldsStructuredOutputs | None, Honoured(neutral={"maxProperties": 0})] = None
+    "vLLM's object of constraints; exactly one of them."
+    guided_json: dict[str, Any] | str | bool | None = None
+    "vLLM's schema, as an object or as text."
+    guided_regex: str | None = None
+    "vLLM's regular expression for the whole answer."
+    guided_choice: Annotated[list[str] | None, Field(max_length=4096), Honoured(neutral={"maxItems": 0})] = None
+    "vLLM's list of possible answers."
+    guided_grammar: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "vLLM's grammar, in GBNF or llguidance's Lark."
+    structural_tag: Annotated[Any | None, Guarded()] = None
+    "vLLM's structural tags; not done."
     guided_decoding_backend: Annotated[Any | None, Inert()] = None
-    "Which library constrains; nothing is constrained yet."
-    guided_whitespace_pattern: Annotated[Any | None, Inert()] = None
-    "White space inside constrained JSON; nothing is constrained yet."
+    "Which library constrains; here there is one."
+    guided_whitespace_pattern: Annotated[str | None, Guarded()] = None
+    "White space inside constrained JSON; not done."
 
 
 class CreateChatCompletionParameters(ContractModel):
@@ -660,6 +703,19 @@ class SystemMessage(MessageFields):
     "Who speaks."
     content: str | list[TextPart]
     "The instructions, as text or as parts of text."
+
+
+class CalledTool(ContractModel):
+    """A call of a function."""
+
+    id: Annotated[str, Field(max_length=256, min_length=1)]
+    "What its result refers to."
+    type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["function"]})] = None
+    "The kind of the tool; only functions can be called."
+    function: CalledFunction
+    "The function and its arguments."
+    index: Annotated[Any | None, Inert()] = None
+    "Its place in a stream."
 
 
 class ResponsesItem(ContractModel):
@@ -800,6 +856,69 @@ class SamplingFields(ContractModel):
     "vLLM's list of texts never to say; not done."
 
 
+class ThinkingFields(ContractModel):
+    """Reasoning before the answer."""
+
+    enable_thinking: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Reason before answering; absent leaves it to the model's chat template."
+    reasoning_effort: Annotated[str | None, Field(max_length=64), Honoured(neutral={"enum": ["none", "minimal"]})] = (
+        None
+    )
+    "How much to reason, by a level of the model's chat template; `none` and `minimal` turn it off."
+    thinking_token_budget: Annotated[int | None, Field(ge=-1, le=2147483647), Honoured(neutral={"enum": [-1]})] = None
+    "Most tokens of reasoning, which is then closed; -1 is no limit."
+    thinking_budget: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
+    "Another name of `thinking_token_budget`."
+    thinking_budget_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
+    "llama-server's name of `thinking_token_budget`."
+    reasoning_budget_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = (
+        None
+    )
+    "llama-server's other name of `thinking_token_budget`."
+    max_thinking_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Alias(of="thinking_token_budget")] = None
+    "halogen's name of `thinking_token_budget`."
+    reasoning: Annotated[
+        ThinkingFieldsReasoning | None, Honoured(neutral={"enum": [{}, {"enabled": False}, {"effort": "none"}]})
+    ] = None
+    "OpenRouter's object of reasoning controls."
+    thinking: Annotated[AnthropicThinking | bool | None, Honoured(neutral={"enum": [{"type": "disabled"}, False]})] = (
+        None
+    )
+    "Anthropic's object of thinking controls, or true or false."
+    include_reasoning: Annotated[bool | None, Honoured(neutral={"enum": [True]})] = None
+    "Send the reasoning beside the answer; absent means true."
+    preserve_thinking: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Keep the reasoning of earlier turns in the prompt, where the chat template can."
+    reasoning_format: Annotated[
+        Literal["auto", "deepseek", "none"] | None, Field(max_length=64), Honoured(neutral={"enum": ["none", "auto"]})
+    ] = None
+    "Where reasoning is put: `auto` and `deepseek` beside the text, as `reasoning_content`; `none` leaves it in the text with its markers. Absent means auto."
+    reasoning_budget_message: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "llama-server's text on a closed reasoning block; not done yet."
+    reasoning_control: Annotated[Any | None, Inert()] = None
+    "Lets another request end the reasoning; there is none."
+
+
+class ChatTool(ContractModel):
+    """A function, as OpenAI's chat has it."""
+
+    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["function"]})]
+    "The kind of the tool; only functions can be called."
+    function: FunctionDefinition
+    "The function."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+
+
+class NamedToolChoice(ContractModel):
+    """The function that must be called."""
+
+    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["function"]})]
+    "The kind of the choice; only one function can be demanded."
+    function: NamedFunction
+    "The function."
+
+
 class MessagesFields(ContractModel):
     """A conversation in Anthropic's form."""
 
@@ -843,7 +962,7 @@ class MessagesRequest(SamplingFields, BudgetFields, EditorFields, BookkeepingFie
 
 
 class CompletionRequest(
-    SamplingFields, BudgetFields, EditorFields, ReportingFields, StructureFields, BookkeepingFields
+    SamplingFields, BudgetFields, EditorFields, ReportingFields, FormatFields, GuidedFields, BookkeepingFields
 ):
     """A text to go on with as it stands; control tokens in it are tokens."""
 
@@ -921,14 +1040,14 @@ class AssistantMessage(MessageFields):
     "Who speaks."
     content: str | list[Annotated[TextPart | RefusalPart, Field(discriminator="type")]] | None = None
     "What was said, as text or as parts of text; absent is empty."
-    tool_calls: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Functions that were called; not done yet."
-    function_call: Annotated[dict[str, Any] | None, Guarded()] = None
-    "The older form of one call; not done yet."
-    reasoning_content: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
-    "The reasoning before this message; not done yet."
-    reasoning: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
-    "vLLM's name of `reasoning_content`; not done yet."
+    tool_calls: Annotated[list[CalledTool] | None, Field(max_length=1024), Honoured(neutral={"maxItems": 0})] = None
+    "Functions that were called."
+    function_call: AssistantMessageFunctionCall | None = None
+    "The older form of one call."
+    reasoning_content: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "The reasoning before this message, for chat templates that read it."
+    reasoning: Annotated[str | None, Alias(of="reasoning_content")] = None
+    "vLLM's name of `reasoning_content`."
     reasoning_details: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
     "OpenRouter's form of the reasoning; not done yet."
     refusal: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
@@ -943,8 +1062,35 @@ class AssistantMessage(MessageFields):
     "Links that a web search left behind."
 
 
+class ToolMessage(MessageFields):
+    """The result of a call."""
+
+    role: Literal["tool"]
+    "Who speaks."
+    content: (
+        str
+        | list[
+            Annotated[
+                TextPart
+                | ImageUrlPart
+                | InputImagePart
+                | InputAudioPart
+                | AudioUrlPart
+                | VideoUrlPart
+                | InputVideoPart
+                | FilePart,
+                Field(discriminator="type"),
+            ]
+        ]
+        | None
+    )
+    "What the function returned, as text or as parts of text."
+    tool_call_id: Annotated[str, Field(max_length=256, min_length=1)]
+    "Which call this answers."
+
+
 class NativeCompletionRequest(
-    SamplingFields, BudgetFields, ReportingFields, StructureFields, BookkeepingFields, NativeFields
+    SamplingFields, BudgetFields, ReportingFields, FormatFields, GuidedFields, BookkeepingFields, NativeFields
 ):
     """A text to go on with as it stands, in llama-server's words."""
 
@@ -967,7 +1113,9 @@ class NativeCompletionRequest(
     "A text, or a list of token ids and texts that make one prompt when at least one is an id; or a list of prompts, each a text, a list of ids and texts, or an object. The model's BOS is prepended unless the prompt opens with it, or with an id. `limits.prompts_max` bounds the list."
 
 
-class InfillRequest(SamplingFields, BudgetFields, ReportingFields, StructureFields, BookkeepingFields, NativeFields):
+class InfillRequest(
+    SamplingFields, BudgetFields, ReportingFields, FormatFields, GuidedFields, BookkeepingFields, NativeFields
+):
     """A gap in a text, to be filled."""
 
     input_prefix: str | list[Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=0, le=2147483647)]]
@@ -1027,6 +1175,33 @@ class ResponsesRequest(SamplingFields, BudgetFields, EditorFields, ReportingFiel
     "The caller's own notes."
 
 
+class ToolFields(ContractModel):
+    """Functions that the model may call."""
+
+    tools: Annotated[list[ChatTool] | None, Honoured(neutral={"maxItems": 0})] = None
+    "Functions that the model may call."
+    tool_choice: Annotated[
+        Literal["none", "auto", "required"] | NamedToolChoice | None, Honoured(neutral={"enum": ["none", "auto"]})
+    ] = None
+    "Whether a function must be called: `auto` is the model's choice, `none` forbids it, `required` demands it, and an object names the one."
+    functions: Annotated[list[FunctionDefinition] | None, Honoured(neutral={"maxItems": 0})] = None
+    "The older form of `tools`; the answer then has the older form of a call."
+    function_call: Annotated[
+        Literal["none", "auto"] | NamedFunction | None, Honoured(neutral={"enum": ["none", "auto"]})
+    ] = None
+    "The older form of `tool_choice`, for `functions`."
+    parallel_tool_calls: Annotated[bool | None, Honoured(neutral={"enum": [True]})] = None
+    "Whether an answer may have several calls; absent means that it may."
+    parse_tool_calls: Annotated[bool | None, Honoured(neutral={"enum": [True]})] = None
+    "Tell calls apart from the text; false leaves them in the text as the model wrote them."
+    plugins: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "OpenRouter's server-side tools; not done."
+    web_search_options: Annotated[dict[str, Any] | None, Guarded()] = None
+    "OpenAI's web search; not done."
+    omni: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "hal0's tool loop over the other kinds of model; not done yet."
+
+
 class TokenizeRequest(ContractModel):
     """A text or a conversation to be counted out in tokens, in llama-server's words (`content`, `add_special`) or vLLM's (`prompt` or `messages`, `add_special_tokens`)."""
 
@@ -1077,7 +1252,8 @@ class ChatCompletionRequest(
     ChatReportingFields,
     ThinkingFields,
     ToolFields,
-    StructureFields,
+    FormatFields,
+    GuidedFields,
     BookkeepingFields,
 ):
     """A conversation to go on with."""
@@ -1098,10 +1274,8 @@ class ChatCompletionRequest(
     "Open a turn of the assistant after the last message; absent means true."
     chat_template_kwargs: Annotated[dict[str, Any] | None, Honoured(neutral={"maxProperties": 0})] = None
     "Variables for the chat template."
-    continue_final_message: Annotated[
-        bool | Annotated[str, Field(max_length=64)] | None, Guarded(neutral={"enum": [False]})
-    ] = None
-    "Continue the last message, which is the assistant's; not done yet."
+    continue_final_message: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Continue the last message, which is the assistant's, instead of answering it."
     chat_template: Annotated[str | None, Guarded()] = None
     "A template in the request; never done, since a template is code."
     add_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None

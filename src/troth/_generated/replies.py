@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26b372d7fd6a1ec80abedaad126604f4fc84ac930b7c6eaa960d49075ac23b4e; datamodel-code-generator 0.89.0
+sha256 of openapi/: 935b872cb1e669e1e3f8a0fc068358af34b9add6389c0458a3629d5c12d167ff; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -179,15 +179,13 @@ class CacheReset(ContractModel):
     "Saved states that were forgotten."
 
 
-class ChatAnswer(ContractModel):
-    """What the model said."""
+class FunctionCall(ContractModel):
+    """A function and its arguments."""
 
-    role: Literal["assistant"]
-    "Who speaks."
-    content: Annotated[str | None, Field(...)]
-    "The text."
-    refusal: str | None = None
-    "Always absent or null."
+    name: str
+    "The name."
+    arguments: str
+    "The text of a JSON object; cut short where the answer is."
 
 
 class TopLogprob(ContractModel):
@@ -203,13 +201,13 @@ class TopLogprob(ContractModel):
     "Natural logarithm of its probability before the samplers."
 
 
-class ChatDelta(ContractModel):
-    """A piece of what the model says."""
+class FunctionCallDelta(ContractModel):
+    """A piece of a function's call."""
 
-    role: Literal["assistant"] | None = None
-    "In the first piece of an answer."
-    content: str | None = None
-    "The piece of text."
+    name: str | None = None
+    "In the first piece."
+    arguments: str
+    "The next piece of the arguments' text."
 
 
 class ErrorDetail(ContractModel):
@@ -887,6 +885,10 @@ class UsageCompletionTokensDetails(ContractModel):
 
     reasoning_tokens: Annotated[int, Field(ge=0)]
     "Tokens of reasoning."
+    reasoning_closed_at: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of reasoning after which it was closed by the server; only then."
+    reasoning_closed_by: Literal["max_thinking_tokens", "answer_room"] | None = None
+    "What closed it; only when the server did."
 
 
 class Usage(ContractModel):
@@ -1055,6 +1057,16 @@ class CacheReport(ContractModel):
     "Where in a conversation a state is saved."
 
 
+class ToolCall(ContractModel):
+    """A function to call."""
+
+    id: str
+    "Unique for each call; begins with call_."
+    type: Literal["function"]
+    "The kind of the tool."
+    function: FunctionCall
+
+
 class TokenLogprob(ContractModel):
     """A token, its probability, and the likeliest others in its place."""
 
@@ -1068,6 +1080,18 @@ class TokenLogprob(ContractModel):
     "Natural logarithm of its probability before the samplers."
     top_logprobs: list[TopLogprob]
     "The likeliest tokens, sorted; as many as were asked for."
+
+
+class ToolCallDelta(ContractModel):
+    """A piece of a call; the first has the id and the name, and no arguments yet."""
+
+    index: Annotated[int, Field(ge=0)]
+    "Which call of the answer."
+    id: str | None = None
+    "In the first piece; unique for each call."
+    type: Literal["function"] | None = None
+    "In the first piece."
+    function: FunctionCallDelta
 
 
 class CompletionLogprobs(ContractModel):
@@ -1094,7 +1118,7 @@ class CompletionPiece(ContractModel):
     "The text that is new."
     logprobs: CompletionLogprobs | None
     "Of the tokens of this text, when they were asked for."
-    finish_reason: Literal["stop", "length"] | None
+    finish_reason: Literal["stop", "length", "tool_calls", "function_call"] | None
     "Why the answer ended, in its last chunk."
 
 
@@ -1360,6 +1384,22 @@ class Tokens(ContractModel):
     "Their texts, when asked for."
 
 
+class ChatAnswer(ContractModel):
+    """What the model said."""
+
+    role: Literal["assistant"]
+    "Who speaks."
+    content: Annotated[str | None, Field(...)]
+    "The text; null beside calls without one."
+    refusal: str | None = None
+    "Always absent or null."
+    reasoning_content: str | None = None
+    "The reasoning before the text, where there is some."
+    tool_calls: Annotated[list[ToolCall] | None, Field(min_length=1)] = None
+    "The functions to call, where there are some."
+    function_call: FunctionCall | None = None
+
+
 class ChatLogprobs(ContractModel):
     """Log probabilities of the answer's tokens."""
 
@@ -1369,16 +1409,18 @@ class ChatLogprobs(ContractModel):
     "Always absent or null."
 
 
-class ChatChunkChoice(ContractModel):
-    """What is new in one of the answers."""
+class ChatDelta(ContractModel):
+    """A piece of what the model says."""
 
-    index: Annotated[int, Field(ge=0)]
-    "Which answer."
-    delta: ChatDelta
-    finish_reason: Annotated[Literal["stop", "length"] | None, Field(...)]
-    "Why the answer ended; null while it goes on."
-    logprobs: ChatLogprobs | None = None
-    "Of the tokens in this delta, when it was asked for."
+    role: Literal["assistant"] | None = None
+    "In the first piece of an answer."
+    content: str | None = None
+    "The piece of text."
+    reasoning_content: str | None = None
+    "The piece of reasoning."
+    tool_calls: Annotated[list[ToolCallDelta] | None, Field(min_length=1)] = None
+    "The piece of a call."
+    function_call: FunctionCallDelta | None = None
 
 
 class CompletionChoice(ContractModel):
@@ -1390,8 +1432,8 @@ class CompletionChoice(ContractModel):
     "The text."
     logprobs: CompletionLogprobs | None
     "Present when they were asked for, else null."
-    finish_reason: Literal["stop", "length"]
-    "Why the answer ended, by itself or at a stop text (stop), or at the end of its budget (length)."
+    finish_reason: Literal["stop", "length", "tool_calls", "function_call"]
+    "Why the answer ended: by itself or at a stop text (stop), at the end of its budget (length), or with calls of functions (tool_calls; function_call in the older form)."
 
 
 class CompletionChunk(ContractModel):
@@ -1528,33 +1570,22 @@ class ChatChoice(ContractModel):
     index: Annotated[int, Field(ge=0)]
     "Its place."
     message: ChatAnswer
-    finish_reason: Literal["stop", "length"]
-    "Why the answer ended, by itself or at a stop text (stop), or at the end of its budget (length)."
+    finish_reason: Literal["stop", "length", "tool_calls", "function_call"]
+    "Why the answer ended: by itself or at a stop text (stop), at the end of its budget (length), or with calls of functions (tool_calls; function_call in the older form)."
     logprobs: ChatLogprobs | None = None
     "Present when it was asked for."
 
 
-class ChatCompletionChunk(ContractModel):
-    """One event of a streamed answer."""
+class ChatChunkChoice(ContractModel):
+    """What is new in one of the answers."""
 
-    id: str
-    "The same in all chunks of an answer."
-    object: Literal["chat.completion.chunk"]
-    "The kind of this object."
-    created: Annotated[int, Field(ge=0)]
-    "The same in all chunks of an answer."
-    model: str
-    "The model that answers."
-    system_fingerprint: str
-    "The build that answers."
-    service_tier: str | None = None
-    "Always absent or null; there are no tiers."
-    choices: list[ChatChunkChoice]
-    "What is new; empty in the chunks that report usage or progress."
-    usage: Usage | None = None
-    "In the last chunk, when it was asked for."
-    timings: Timings | None = None
-    prompt_progress: PromptProgress | None = None
+    index: Annotated[int, Field(ge=0)]
+    "Which answer."
+    delta: ChatDelta
+    finish_reason: Annotated[Literal["stop", "length", "tool_calls", "function_call"] | None, Field(...)]
+    "Why the answer ended; null while it goes on."
+    logprobs: ChatLogprobs | None = None
+    "Of the tokens in this delta, when it was asked for."
 
 
 class Completion(ContractModel):
@@ -1595,3 +1626,26 @@ class ChatCompletion(ContractModel):
     "The answers, in order of their index."
     usage: Usage
     timings: Timings
+
+
+class ChatCompletionChunk(ContractModel):
+    """One event of a streamed answer."""
+
+    id: str
+    "The same in all chunks of an answer."
+    object: Literal["chat.completion.chunk"]
+    "The kind of this object."
+    created: Annotated[int, Field(ge=0)]
+    "The same in all chunks of an answer."
+    model: str
+    "The model that answers."
+    system_fingerprint: str
+    "The build that answers."
+    service_tier: str | None = None
+    "Always absent or null; there are no tiers."
+    choices: list[ChatChunkChoice]
+    "What is new; empty in the chunks that report usage or progress."
+    usage: Usage | None = None
+    "In the last chunk, when it was asked for."
+    timings: Timings | None = None
+    prompt_progress: PromptProgress | None = None

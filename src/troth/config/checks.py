@@ -23,6 +23,7 @@ class Known:
     engine_names: tuple[str, ...]
     guardable: frozenset[str]  # request fields, by wire path
     folders: tuple[Path, ...]  # where relative paths are looked up
+    call_formats: tuple[str, ...] = ()
 
 
 def check(written: Written, known: Known) -> None:
@@ -33,6 +34,7 @@ def check(written: Written, known: Known) -> None:
         _check_source(written, ("models", index, "source"), entry.get("source"))
         _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
         _check_draft(written, ("models", index, "draft_source"), entry)
+        _check_call_format(written, ("models", index, "call_format"), entry, known)
         _check_template(written, ("models", index, "chat_template"), entry, known)
     _check_guard(written, known)
     _check_budget(written)
@@ -65,6 +67,12 @@ def _check_engine(written: Written, path: KeyPath, entry: Mapping[str, Any], kno
     engine = entry.get("engine")
     if isinstance(engine, str) and engine not in known.engine_names and path not in written.unreadable:
         written.fault(path, f"unknown engine {shown(engine)}{_meant(engine, known.engine_names)}")
+
+
+def _check_call_format(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:
+    name = entry.get("call_format")
+    if isinstance(name, str) and name not in known.call_formats and path not in written.unreadable:
+        written.fault(path, f"unknown format of calls {shown(name)}{_meant(name, known.call_formats)}")
 
 
 def _check_source(written: Written, path: KeyPath, source: object) -> None:

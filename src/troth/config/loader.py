@@ -109,6 +109,7 @@ def load(
     engine_options: EngineOptions,
     engine_names: tuple[str, ...],
     guardable: frozenset[str],
+    call_formats: tuple[str, ...] = (),
 ) -> Loaded:
     """The effective configuration, from defaults, the file, `--set` texts and flags by dotted key.
 
@@ -121,7 +122,7 @@ def load(
     units = _units(written, engine_options, engine_names)
     _retype(written, units)
     folder = path.parent.resolve() if path is not None else Path.cwd()
-    check(written, Known(engine_names, guardable, (folder, Path.cwd())))
+    check(written, Known(engine_names, guardable, (folder, Path.cwd()), call_formats))
     judge = _Judge(written, units)
     judge.judge()
 

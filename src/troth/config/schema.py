@@ -147,6 +147,11 @@ class ModelSettings(Section):
     chat_template: str | None = Field(
         None, min_length=1, description="Path of a Jinja file that replaces the model's own chat template."
     )
+    call_format: str | None = Field(
+        None,
+        description="How the model writes calls of functions; null: as its chat template shows. The names are in "
+        "docs/formats.md.",
+    )
     sampling: SamplingSettings = Field(SamplingSettings(), description="This model's sampling defaults.")
     # An instance of the class that the engine declares: the loader validates it, no room here knows it.
     options: Any = Field(default_factory=dict, description="The engine's own options.")
@@ -208,6 +213,13 @@ class LimitsSettings(Section):
         4096, ge=1, json_schema_extra=unit("bytes"), description="All stop strings of a request together, in UTF-8."
     )
     logit_bias_max: int = Field(1024, ge=0, json_schema_extra=unit("entries"), description="Most logit_bias entries.")
+    tools_max: int = Field(512, ge=0, json_schema_extra=unit("functions"), description="Most tools of a request.")
+    grammar_bytes_max: int = Field(
+        1048576, ge=0, json_schema_extra=unit("bytes"), description="All schemas and grammars of a request together."
+    )
+    schema_depth_max: int = Field(
+        64, ge=1, le=256, json_schema_extra=unit("schemas"), description="How deep schemas may be nested."
+    )
     template_output_bytes_max: int = Field(
         67108864, ge=1024, json_schema_extra=unit("bytes"), description="Longest text that a chat template may write."
     )
@@ -229,6 +241,27 @@ class ChatSettings(Section):
 
     system_messages: Literal["hoist", "merge_leading"] = Field(
         "hoist", description="All system messages become one and come first, or only the leading ones are merged."
+    )
+
+
+class ThinkingSettings(Section):
+    """How much of an answer may be reasoning, for models that reason."""
+
+    budget_tokens: int | None = Field(
+        None,
+        ge=0,
+        json_schema_extra=unit("tokens"),
+        description="Most reasoning when the request names no budget; null: no limit.",
+    )
+    answer_room_tokens: int = Field(
+        0,
+        ge=0,
+        json_schema_extra=unit("tokens"),
+        description="Tokens of the budget that reasoning leaves for the answer; reasoning that would take them is "
+        "closed and reported. 0 is off.",
+    )
+    answer_room_share: Share = Field(
+        0.0, description="The same as a share of the budget; the larger of the two holds. 0 is off."
     )
 
 
@@ -304,6 +337,7 @@ class Config(Section):
     limits: LimitsSettings = LimitsSettings()
     routing: RoutingSettings = RoutingSettings()
     chat: ChatSettings = ChatSettings()
+    thinking: ThinkingSettings = ThinkingSettings()
     messages: MessagesSettings = MessagesSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()

@@ -21,7 +21,21 @@ from troth.dialects.logprobs import logprobs_of
 from troth.dialects.sse import DONE, data_frame, json_line, quoted
 from troth.dialects.timings import timings_of
 from troth.dialects.usage import usage_of
-from troth.domain import Began, Choice, Ended, Event, Finished, Progress, Reply, Said
+from troth.domain import (
+    Began,
+    CallBegan,
+    CallSaid,
+    Choice,
+    Ended,
+    Event,
+    Finished,
+    FinishReason,
+    Progress,
+    Reply,
+    Said,
+    Thought,
+    Timings,
+)
 from troth.errors import Refusal
 
 
@@ -35,7 +49,17 @@ class Heading:
     created: int = field(default_factory=lambda: int(time.time()))  # Unix seconds
 
 
-def whole(reply: Reply, heading: Heading, *, logprobs: bool) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """What of an answer is told, and in which words."""
+
+    logprobs: bool = False
+    thoughts: bool = True  # send the reasoning at all
+    as_function: bool = False  # the one call in OpenAI's older form
+    include_usage: bool = False  # on streams
+
+
+def whole(reply: Reply, heading: Heading, telling: Telling) -> dict[str, Any]:
     """The answer as one `chat.completion` object."""
     return {
         "id": heading.id,
@@ -43,26 +67,43 @@ def whole(reply: Reply, heading: Heading, *, logprobs: bool) -> dict[str, Any]:
         "created": heading.created,
         "model": heading.model,
         "system_fingerprint": heading.system_fingerprint,
-        "choices": [_choice(index, choice, logprobs) for index, choice in enumerate(reply.choices)],
+        "choices": [_choice(index, choice, telling) for index, choice in enumerate(reply.choices)],
         "usage": usage_of(reply.usage),
         "timings": timings_of(reply.timings),
     }
 
 
-def _choice(index: int, choice: Choice, logprobs: bool) -> dict[str, Any]:
+def _choice(index: int, choice: Choice, telling: Telling) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": choice.text, "refusal": None}
+    if choice.thoughts and telling.thoughts:
+        message["reasoning_content"] = choice.thoughts
+    if choice.calls:
+        message["content"] = choice.text or None
+        if telling.as_function:
+            message["function_call"] = {"name": choice.calls[0].name, "arguments": choice.calls[0].arguments}
+        else:
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+                for call in choice.calls
+            ]
     return {
         "index": index,
-        "message": {"role": "assistant", "content": choice.text, "refusal": None},
-        "logprobs": logprobs_of(choice.pieces) if logprobs else None,
-        "finish_reason": choice.finish,
+        "message": message,
+        "logprobs": logprobs_of(choice.pieces) if telling.logprobs else None,
+        "finish_reason": _reason(choice.finish, telling),
     }
+
+
+def _reason(finish: FinishReason, telling: Telling) -> str:
+    return "function_call" if finish == "tool_calls" and telling.as_function else finish
 
 
 class ChatChunks:
     """Writes the events of one answer as `chat.completion.chunk` frames. Holds one answer's state."""
 
-    def __init__(self, heading: Heading, *, choices: int, include_usage: bool) -> None:
-        self._include_usage = include_usage
+    def __init__(self, heading: Heading, telling: Telling, *, choices: int) -> None:
+        self._telling = telling
+        self._include_usage = include_usage = telling.include_usage
         self._unopened = set(range(choices))  # choices whose role was not sent
         self._ending: dict[str, Any] | None = None  # a finish chunk that may turn out to be the last
         self._heading = {
@@ -98,9 +139,14 @@ class ChatChunks:
                 return late + self._opened(event.choice) + self._delta(event)
             case Began():
                 return late + self._opened(event.choice)
+            case Thought():
+                return late + self._opened(event.choice) + self._thought(event)
+            case CallBegan() | CallSaid():
+                return late + self._opened(event.choice) + self._call(event)
             case Ended():
                 opened = self._opened(event.choice)
-                self._ending = self._chunk({"index": event.choice, "delta": {}, "finish_reason": event.finish})
+                reason = _reason(event.finish, self._telling)
+                self._ending = self._chunk({"index": event.choice, "delta": {}, "finish_reason": reason})
                 return late + opened
             case Progress():
                 return late + self._progress(event)
@@ -115,6 +161,29 @@ class ChatChunks:
         chunk = self._chunk(choice | {"finish_reason": None})
         if said.timings is not None:
             chunk["timings"] = timings_of(said.timings)
+        return data_frame(chunk)
+
+    def _thought(self, thought: Thought) -> bytes:
+        if not self._telling.thoughts:
+            return b""
+        return self._other(thought.choice, {"reasoning_content": thought.text}, thought.timings)
+
+    def _call(self, event: CallBegan | CallSaid) -> bytes:
+        """A call begins with its id, its name and no arguments; after that there are arguments alone."""
+        call: dict[str, Any] = {"index": event.index}
+        if isinstance(event, CallBegan):
+            call |= {"id": event.id, "type": "function"}
+            function, timings = {"name": event.name, "arguments": ""}, None
+        else:
+            function, timings = {"arguments": event.text}, event.timings
+        if self._telling.as_function:
+            return self._other(event.choice, {"function_call": function}, timings)
+        return self._other(event.choice, {"tool_calls": [call | {"function": function}]}, timings)
+
+    def _other(self, choice: int, delta: dict[str, Any], timings: Timings | None) -> bytes:
+        chunk = self._chunk({"index": choice, "delta": delta, "finish_reason": None})
+        if timings is not None:
+            chunk["timings"] = timings_of(timings)
         return data_frame(chunk)
 
     def _opened(self, choice: int) -> bytes:

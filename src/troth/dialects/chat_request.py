@@ -8,12 +8,16 @@ Divergences from OpenAI, Create chat completion:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from troth._generated.models import ChatCompletionRequest, CreateChatCompletionParameters
 from troth.dialects.fields import bounded, named, reported, sampled
-from troth.domain import Ask, Role, Talk, Turn
+from troth.dialects.forms import form_of
+from troth.dialects.functions import arguments_of, calls_of, rules_of
+from troth.dialects.thoughts import thinking_of
+from troth.domain import Ask, Role, Talk, ToolCall, Turn
 from troth.errors import BadRequest
 
 _ROLES: Mapping[str, Role] = {
@@ -21,6 +25,8 @@ _ROLES: Mapping[str, Role] = {
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
 }
 
 
@@ -32,13 +38,10 @@ def read(
 ) -> Ask:
     """What the client asked for. Raises BadRequest where fields that are fine alone contradict each other."""
     return Ask(
-        source=Talk(
-            tuple(turn_of(message) for message in body.messages),
-            add_generation_prompt=body.add_generation_prompt is not False,
-            template_kwargs=_template_kwargs(body),
-        ),
+        source=talk_of(body),
         model=body.model,
         given=given,
+        form=form_of(body, body),
         logprobs=_logprobs(body),
         tag=named(body, parameters, caller),
         **sampled(body),
@@ -47,27 +50,72 @@ def read(
     )
 
 
-def _template_kwargs(body: ChatCompletionRequest) -> dict[str, Any]:
-    """The client's template variables. "No thinking", in whatever spelling, is told to the template too."""
-    kwargs = dict(body.chat_template_kwargs or {})
-    off = (
-        body.enable_thinking is False
-        or body.reasoning_effort is not None
-        or body.thinking is not None
-        or bool(body.reasoning)
-    )  # the contract let only their neutral values through, and those all mean off
-    if off and kwargs.setdefault("enable_thinking", False) is not False:
+def talk_of(body: ChatCompletionRequest) -> Talk:
+    """The conversation."""
+    turns = turns_of(body.messages)
+    continues = bool(body.continue_final_message)
+    if continues and body.add_generation_prompt:
         raise BadRequest(
-            "`chat_template_kwargs.enable_thinking` is true while another field switches thinking off.",
-            param="chat_template_kwargs",
+            "`continue_final_message` goes on with the last message and `add_generation_prompt` opens another: send "
+            "one of them.",
+            param="continue_final_message",
             code="conflicting_values",
         )
-    return kwargs
+    if continues and (turns[-1].role != "assistant" or turns[-1].calls):
+        raise BadRequest(
+            "`continue_final_message` needs a last message of the assistant, without calls, to go on with.",
+            param="continue_final_message",
+        )
+    return Talk(
+        turns,
+        add_generation_prompt=body.add_generation_prompt is not False,
+        continues=continues,
+        template_kwargs=body.chat_template_kwargs or {},
+        tools=rules_of(body),
+        thinking=thinking_of(body, body.chat_template_kwargs),
+    )
 
 
-def turn_of(message: Any) -> Turn:  # one of the generated message models, told apart by `role`
+def turns_of(messages: Sequence[Any]) -> tuple[Turn, ...]:  # generated message models, told apart by `role`
+    """The messages. A call in the older form has no id: its result is the next message of the role `function`."""
+    turns: list[Turn] = []
+    for number, message in enumerate(messages):
+        turn = turn_of(message, number)
+        if message.role == "function":
+            latest = turns[-1].calls if turns else ()
+            if not latest or latest[0].name != message.name:
+                raise BadRequest(
+                    f"messages.{number}: the result of a function follows the message that calls it by that name.",
+                    param=f"messages.{number}",
+                )
+            turn = replace(turn, call_id=latest[0].id)
+        turns.append(turn)
+    return tuple(turns)
+
+
+def turn_of(message: Any, number: int = 0) -> Turn:  # one of the generated message models
     """One message."""
-    return Turn(role=_ROLES[message.role], text=_text(message.content), name=message.name)
+    path = f"messages.{number}"
+    if message.role != "assistant":
+        call_id = message.tool_call_id if message.role == "tool" else None
+        return Turn(role=_ROLES[message.role], text=_text(message.content), name=message.name, call_id=call_id)
+    calls = calls_of(message.tool_calls)
+    if message.function_call is not None:
+        if calls:
+            raise BadRequest(
+                f"{path} has `tool_calls` and the older `function_call`: send one of them.",
+                param=f"{path}.function_call",
+                code="conflicting_values",
+            )
+        older = message.function_call
+        calls = (ToolCall(f"call_{number}", older.name, arguments_of(older.arguments)),)
+    return Turn(
+        role="assistant",
+        text=_text(message.content),
+        name=message.name,
+        reasoning=message.reasoning_content or None,
+        calls=calls,
+    )
 
 
 def _text(content: str | list[Any] | None) -> str:

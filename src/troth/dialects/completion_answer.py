@@ -19,7 +19,7 @@ from troth.dialects.logprobs import logprobs_of
 from troth.dialects.sse import DONE, data_frame, json_line, quoted
 from troth.dialects.timings import timings_of
 from troth.dialects.usage import usage_of
-from troth.domain import Began, Ended, Event, Finished, Piece, Progress, Reply, Said
+from troth.domain import Began, CallBegan, CallSaid, Ended, Event, Finished, Piece, Progress, Reply, Said, Thought
 from troth.errors import Refusal
 
 
@@ -120,6 +120,8 @@ class CompletionChunks:
                 return late + echo
             case Progress():
                 return late + self._progress(event)
+            case Thought() | CallBegan() | CallSaid():
+                return b""  # a text that is continued has no such parts
 
     def _echo(self, choice: int) -> bytes:
         text = self._echoes.pop(choice, "")

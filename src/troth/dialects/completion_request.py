@@ -12,6 +12,7 @@ from typing import Any
 
 from troth._generated.models import CompletionRequest, CreateCompletionParameters
 from troth.dialects.fields import bounded, named, reported, sampled
+from troth.dialects.forms import form_of
 from troth.domain import Ask, Pieces, RawText
 from troth.errors import BadRequest
 
@@ -33,6 +34,7 @@ def read(
     common: dict[str, Any] = {
         "model": body.model,
         "given": given,
+        "form": form_of(body, body),
         "logprobs": body.logprobs,
         "shown_tokens": tuple(body.preserved_tokens or ()),
         "tag": named(body, parameters, caller),

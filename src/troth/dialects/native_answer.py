@@ -18,7 +18,21 @@ from troth.dialects.faults import native_fault
 from troth.dialects.logprobs import logprobs_of
 from troth.dialects.sse import data_frame
 from troth.dialects.timings import timings_of
-from troth.domain import Began, Choice, Ended, Event, Finished, Piece, Progress, Reply, Said, Timings
+from troth.domain import (
+    Began,
+    CallBegan,
+    CallSaid,
+    Choice,
+    Ended,
+    Event,
+    Finished,
+    Piece,
+    Progress,
+    Reply,
+    Said,
+    Thought,
+    Timings,
+)
 from troth.errors import Refusal
 
 NO_SLOT = -1
@@ -150,6 +164,8 @@ class NativeChunks:
                 return b"".join(
                     self._answers.last(index, self._said[index], event.timings) for index in sorted(self._said)
                 )
+            case Thought() | CallBegan() | CallSaid():
+                return b""  # a text that is continued has no such parts
 
     def _piece(self, said: Said) -> bytes:
         choice = self._said.setdefault(said.choice, Choice())

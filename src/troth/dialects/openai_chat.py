@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 
 from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation
-from troth.dialects.chat_answer import ChatChunks, Heading, whole
+from troth.dialects.chat_answer import ChatChunks, Heading, Telling, whole
 from troth.dialects.chat_request import read
 from troth.dialects.faults import UNFORESEEN
 from troth.dialects.fields import include_usage
@@ -36,13 +36,19 @@ class OpenAIChat:
         ask = read(body, call.given, call.parameters, call.caller)
         opened = await self._conversation.open(ask, call.account)
         heading = Heading(model=opened.plan.model.id, system_fingerprint=self._settings.system_fingerprint)
+        telling = Telling(
+            logprobs=ask.logprobs is not None,
+            thoughts=body.include_reasoning is not False and not (body.reasoning and body.reasoning.exclude),
+            as_function=bool(body.functions),
+            include_usage=include_usage(body),
+        )
         if not body.stream:
             try:
                 reply = await fold(opened.events())
             finally:
                 opened.cancel()
-            return Whole(whole(reply, heading, logprobs=ask.logprobs is not None))
-        chunks = ChatChunks(heading, choices=ask.choices, include_usage=include_usage(body))
+            return Whole(whole(reply, heading, telling))
+        chunks = ChatChunks(heading, telling, choices=ask.choices)
         stream = frames(opened, chunks, self._settings.first_event)
         await anext(stream)
         async with AsyncExitStack() as stack:

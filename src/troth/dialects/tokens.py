@@ -15,7 +15,7 @@ from troth._generated.models import (
     TokenizerInfoParameters,
 )
 from troth.conversation import Conversation
-from troth.dialects.chat_request import read, turn_of
+from troth.dialects.chat_request import read, turns_of
 from troth.dialects.completion_request import joined
 from troth.domain import Ask, Call, RawText, Source, Talk, Whole
 from troth.engines.base import Vocabulary
@@ -118,8 +118,11 @@ def _source(body: TokenizeRequest, given: frozenset[str]) -> Source:
             )
     special = body.parse_special is not False
     if body.messages is not None:
-        turns = tuple(turn_of(message) for message in body.messages)
-        return Talk(turns, body.add_generation_prompt is not False, dict(body.chat_template_kwargs or {}))
+        return Talk(
+            turns_of(body.messages),
+            add_generation_prompt=body.add_generation_prompt is not False,
+            template_kwargs=dict(body.chat_template_kwargs or {}),
+        )
     if body.prompt is not None:
         return RawText((body.prompt,), bos=body.add_special_tokens is not False, special=special)
     content = body.content or ()

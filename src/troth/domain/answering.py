@@ -18,11 +18,26 @@ ClosedBy = Literal["max_thinking_tokens", "answer_room"]  # who ended a block of
 # ---- prompt → scheduler -----------------------------------------------------------------------
 
 
+PatternKind = Literal["lark", "json_schema", "gbnf", "regex"]
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarSource:
+    """What an answer must look like: rules of llguidance's Lark dialect, and the patterns that they refer to.
+
+    `patterns` are (name, kind, text): the rules write `@name` for one. The kinds are a JSON schema, a grammar of
+    llama.cpp, a regular expression, and further rules.
+    """
+
+    rules: str
+    patterns: tuple[tuple[str, PatternKind, str], ...] = ()
+
+
 class Grammar(Protocol):
     """A grammar that an engine has compiled for its vocabulary. Immutable; several answers may follow it at once."""
 
     @property
-    def source(self) -> str:
+    def source(self) -> GrammarSource:
         """What it was compiled from."""
 
 
@@ -30,8 +45,8 @@ class Grammar(Protocol):
 class ThoughtBounds:
     """Where the reasoning of an answer begins and ends, in token ids, and how long it may be."""
 
-    begin: tuple[int, ...]
-    end: tuple[int, ...]
+    begin: int | None  # None: the marker is no single token
+    end: int
     is_open: bool  # the prompt ends inside the block: the answer begins with reasoning
     budget_tokens: int | None = None  # then the end is forced
     closed_by: ClosedBy = "max_thinking_tokens"  # what is told when it was

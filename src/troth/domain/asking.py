@@ -93,7 +93,6 @@ class Turn:
     reasoning: str | None = None  # what the assistant thought before it spoke
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
-    path: str = "messages"  # of the client's message, for refusals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

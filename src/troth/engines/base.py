@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain import Job, Sampling, Ticket, TokenIds, TokenLogprob
+from troth.domain import Grammar, GrammarSource, Job, Sampling, Steering, ThoughtCount, Ticket, TokenIds, TokenLogprob
 
 State = npt.NDArray[np.uint8]  # the saved memory of one sequence
 FILL_MARKS = ("prefix", "suffix", "middle", "repository", "separator")
@@ -144,6 +144,17 @@ class Vocabulary(Protocol):
         """The bytes that the token adds to an answer: none for a control token."""
 
 
+class GrammarFault(Exception):
+    """A grammar that cannot be followed. The text is for the caller: what is wrong, in the compiler's words."""
+
+
+class Compiles(Protocol):
+    """What compiles grammars for one vocabulary. Safe from any thread."""
+
+    def compile(self, source: GrammarSource) -> Grammar:
+        """The grammar of this source. Blocks for up to some hundred milliseconds. Raises GrammarFault."""
+
+
 @runtime_checkable
 class Generates(Engine, Protocol):
     """An engine that continues token sequences."""
@@ -155,6 +166,10 @@ class Generates(Engine, Protocol):
     @property
     def context_tokens(self) -> int:
         """Tokens of one sequence, prompt and answer together. Raises Unavailable while loading."""
+
+    @property
+    def grammars(self) -> Compiles | None:
+        """What compiles grammars for this engine; None: it follows none. Raises Unavailable while loading."""
 
     def submit(self, job: Job) -> Ticket:
         """The job is in the line. Raises QueueFull, or Unavailable while loading. Called on the event loop."""
@@ -171,8 +186,26 @@ class DecodeInterrupted(Exception):
     """`interrupt` cut the computation short; every sequence is as it was before the batch."""
 
 
+class Guide(Protocol):
+    """What holds the tokens of one sequence, as far as the scheduler asks."""
+
+    fault: str | None  # why the answer cannot go on
+
+    @property
+    def is_complete(self) -> bool:
+        """True when nothing can follow but the end of the answer."""
+
+    @property
+    def thoughts(self) -> ThoughtCount:
+        """What is known of the reasoning so far."""
+
+
 class Sampler(Protocol):
     """How one sequence picks its tokens: state that belongs to a decoder. Freed by `close`."""
+
+    @property
+    def guide(self) -> Guide | None:
+        """What holds the tokens, if anything does."""
 
     def close(self) -> None:
         """The memory is given back. Safe to call twice."""
@@ -205,6 +238,10 @@ class Decoder(Protocol):
     vocabulary: Vocabulary
 
     @property
+    def grammars(self) -> Compiles | None:
+        """What compiles grammars for this decoder's vocabulary, if anything does."""
+
+    @property
     def proposer(self) -> Proposer | None:
         """Whose guesses are good for this model, if it has somebody."""
 
@@ -227,8 +264,16 @@ class Decoder(Protocol):
     def interrupt(self) -> None:
         """A running `decode` ends soon with DecodeInterrupted. Called from any thread."""
 
-    def sampler(self, sampling: Sampling, *, seed: int, prompt: TokenIds, bias: Mapping[int, float]) -> Sampler:
-        """A fresh sampler that has seen the prompt."""
+    def sampler(
+        self,
+        sampling: Sampling,
+        *,
+        seed: int,
+        prompt: TokenIds,
+        bias: Mapping[int, float],
+        steering: Steering | None = None,
+    ) -> Sampler:
+        """A fresh sampler that has seen the prompt. With `steering` it has a guide."""
 
     def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
         """One token id for each (sampler, row); each sampler has taken note of its token."""

@@ -30,6 +30,9 @@ class PolicySettings:
     stop_strings_max: int = 64
     stop_bytes_max: int = 4096  # UTF-8, all stop strings of a request together
     logit_bias_max: int = 1024
+    tools_max: int = 512
+    grammar_bytes_max: int = 1048576  # schemas and grammars of a request together
+    schema_depth_max: int = 64
 
 
 @dataclass(frozen=True, slots=True)

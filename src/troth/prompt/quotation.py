@@ -76,7 +76,13 @@ class Quotation:
         return self._literal + first if first in self._singles else first + self._break
 
 
-def each_text(value: Any, change: Callable[[str], str], change_key: Callable[[str], str], depth: int = 0) -> Any:
+def each_text(
+    value: Any,
+    change: Callable[[str], str],
+    change_key: Callable[[str], str],
+    depth: int = 0,
+    path: str = "chat_template_kwargs",
+) -> Any:
     """A fresh copy of JSON data in which every text went through `change` and every object key through `change_key`.
 
     Raises: BadRequest when lists and objects are nested deeper than a template could use.
@@ -84,13 +90,11 @@ def each_text(value: Any, change: Callable[[str], str], change_key: Callable[[st
     if isinstance(value, str):
         return change(value)
     if depth > DEPTH_MAX:
-        raise BadRequest(
-            f"`chat_template_kwargs` is nested deeper than {DEPTH_MAX} levels.", param="chat_template_kwargs"
-        )
+        raise BadRequest(f"`{path}` is nested deeper than {DEPTH_MAX} levels.", param=path)
     if isinstance(value, Mapping):
-        return {change_key(key): each_text(entry, change, change_key, depth + 1) for key, entry in value.items()}
+        return {change_key(key): each_text(entry, change, change_key, depth + 1, path) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [each_text(entry, change, change_key, depth + 1) for entry in value]
+        return [each_text(entry, change, change_key, depth + 1, path) for entry in value]
     return value
 
 

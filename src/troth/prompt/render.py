@@ -12,18 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import numpy as np
-
-from troth.domain import Gap, Plan, Prompt, RawText, Talk, TokenIds
-from troth.engines.base import Vocabulary
+from troth.domain import Fit, Gap, Plan, Prompt, RawText, Talk
+from troth.engines.base import Compiles, Vocabulary
 from troth.errors import BadRequest, NotImplementedHere, OverContext, QueueFull
 from troth.prompt.bias import by_token
 from troth.prompt.gap import GapTokens, gap_to_fill
-from troth.prompt.messages import SystemMessages, normal_form
-from troth.prompt.quotation import Quotation, each_text
+from troth.prompt.holding import SILENT, Voice, readers_of, shown_texts, steering_of, voice_of
+from troth.prompt.messages import SystemMessages
 from troth.prompt.raw import Written, raw_text
+from troth.prompt.script import Script, make_script
+from troth.prompt.talk import write_talk
 from troth.prompt.template import Template, TemplateLimits
-from troth.prompt.variables import client_variables
+from troth.prompt.thinking import Room, ThoughtLimits
 
 T = TypeVar("T")
 
@@ -37,39 +37,41 @@ class PromptSettings:
     queue_max: int = 64  # prompts that wait for a thread; one more gets 429
     template: TemplateLimits = field(default_factory=TemplateLimits)
     gap_tokens: GapTokens = field(default_factory=GapTokens)
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """What turns conversations into tokens for one loaded model."""
-
-    template: Template
-    quotation: Quotation
-    control_texts: tuple[str, ...]
+    thoughts: ThoughtLimits = field(default_factory=ThoughtLimits)
 
 
 class Prompts:
     """Renders plans into prompts on a bounded number of threads."""
 
-    def __init__(self, settings: PromptSettings, templates: Mapping[str, str] | None = None) -> None:
-        """`templates`: by model id, the operator's Jinja source that replaces the model's own."""
+    def __init__(
+        self,
+        settings: PromptSettings,
+        templates: Mapping[str, str] | None = None,
+        formats: Mapping[str, str] | None = None,
+    ) -> None:
+        """By model id: `templates`, the operator's Jinja source that replaces the model's own; `formats`, the name
+        of the format of calls that the operator chose."""
         self._settings = settings
         self._templates = dict(templates or {})
+        self._formats = dict(formats or {})
         self._scripts: dict[str, Script] = {}
         self._threads = ThreadPoolExecutor(settings.prompt_threads, thread_name_prefix="prompt")
         self._pending = 0
 
-    async def render(self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int) -> Prompt:
-        """The prompt of the plan, with the answer's budget fitted into the context.
+    async def render(
+        self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int, grammars: Compiles | None = None
+    ) -> Prompt:
+        """The prompt of the plan, with the answer's budget fitted into the context, and what holds the answer.
 
         Raises: NotImplementedHere without a chat template or tokens to fill gaps with, BadRequest in the words
-        of the template or for an empty prompt, OverContext when the prompt alone fills the context, QueueFull.
+        of the template, for an empty prompt, or for a form that cannot be held, OverContext when the prompt alone
+        fills the context, QueueFull.
         """
-        return await self.aside(lambda: self._render(plan, vocabulary, context_tokens))
+        return await self.aside(lambda: self._render(plan, vocabulary, context_tokens, grammars))
 
     async def write(self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int) -> Written:
         """What the model would read, however long it is. Raises what `render` raises but for OverContext."""
-        return await self.aside(lambda: self._write(plan, vocabulary, context_tokens))
+        return await self.aside(lambda: self._write(plan, vocabulary, context_tokens)[0])
 
     async def aside(self, work: Callable[[], T]) -> T:
         """What `work` returns, done on a thread of this room. Raises QueueFull."""
@@ -89,39 +91,54 @@ class Prompts:
         """No prompt is rendered any more; those that wait are dropped."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _render(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> Prompt:
-        bias = by_token(plan.ask.logit_bias, vocabulary)
-        shown = shown_ids(plan.ask.shown_tokens, vocabulary)
-        written = self._write(plan, vocabulary, context_tokens)
-        if not len(written.tokens):
+    def _render(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int, grammars: Compiles | None) -> Prompt:
+        ask = plan.ask
+        bias = by_token(ask.logit_bias, vocabulary)
+        shown = shown_ids(ask.shown_tokens, vocabulary)
+        written, voice = self._write(plan, vocabulary, context_tokens)
+        fit = self._fit(plan, len(written.tokens), context_tokens)
+        return Prompt(
+            written.tokens,
+            fit.answer_tokens,
+            context_tokens,
+            bias,
+            fit.clamped_from,
+            written.text,
+            shown | control_ids(shown_texts(voice), vocabulary),
+            steering_of(plan, voice, vocabulary, grammars, Room(fit.answer_tokens, self._settings.thoughts)),
+            readers_of(ask.source, voice) if isinstance(ask.source, Talk) else None,
+        )
+
+    @staticmethod
+    def _fit(plan: Plan, prompt_tokens: int, context_tokens: int) -> Fit:
+        if not prompt_tokens:
             raise BadRequest(
                 "The prompt is empty.", param="messages" if isinstance(plan.ask.source, Talk) else "prompt"
             )
-        if len(written.tokens) >= context_tokens:
-            raise OverContext(len(written.tokens), context_tokens)
-        fit = plan.budget.fit(len(written.tokens), context_tokens)
+        if prompt_tokens >= context_tokens:
+            raise OverContext(prompt_tokens, context_tokens)
+        fit = plan.budget.fit(prompt_tokens, context_tokens)
         if fit.clamped_from is not None and plan.budget.refuses:
             field = plan.ask.budget_field
             raise BadRequest(
-                f"`{field}` is {fit.clamped_from}; beside a prompt of {len(written.tokens)} tokens the context leaves "
+                f"`{field}` is {fit.clamped_from}; beside a prompt of {prompt_tokens} tokens the context leaves "
                 f"{fit.answer_tokens}.",
                 param=field,
                 details={"answer_tokens_max": fit.answer_tokens},
             )
-        return Prompt(written.tokens, fit.answer_tokens, context_tokens, bias, fit.clamped_from, written.text, shown)
+        return fit
 
-    def _write(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> Written:
+    def _write(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> tuple[Written, Voice]:
         match plan.ask.source:
             case Talk() as talk:
-                return self._talk(talk, self._script(plan.model.id, vocabulary), vocabulary)
+                script = self._script(plan.model.id, vocabulary)
+                told = write_talk(talk, script, vocabulary, self._settings.system_messages)
+                return Written(told.tokens, told.text), voice_of(talk, script, is_thinking=told.is_thinking)
             case RawText() as raw:
-                return raw_text(raw, vocabulary)
+                return raw_text(raw, vocabulary), SILENT
             case Gap() as gap:
-                return gap_to_fill(gap, plan.model.id, vocabulary, context_tokens, self._settings.gap_tokens)
-
-    def _talk(self, talk: Talk, script: Script, vocabulary: Vocabulary) -> Written:
-        text = rendered(talk, script, vocabulary, self._settings.system_messages)
-        return Written(tokenize(text, script.quotation, vocabulary), script.quotation.plain(text))
+                filled = gap_to_fill(gap, plan.model.id, vocabulary, context_tokens, self._settings.gap_tokens)
+                return filled, SILENT
 
     def _script(self, model_id: str, vocabulary: Vocabulary) -> Script:
         """Compiled at first use and again only when the model behind the id has changed."""
@@ -131,50 +148,9 @@ class Prompts:
         known = self._scripts.get(model_id)
         if known and known.template.source == source and known.control_texts == vocabulary.control_texts:
             return known
-        controls = vocabulary.control_texts
-        script = Script(Template(source, self._settings.template), Quotation(controls), controls)
+        script = make_script(Template(source, self._settings.template), vocabulary, self._formats.get(model_id))
         self._scripts[model_id] = script
         return script
-
-
-def rendered(talk: Talk, script: Script, vocabulary: Vocabulary, system_messages: SystemMessages) -> str:
-    """The rendered conversation, quoted. Rendered twice only when content might meet a half-written mark."""
-    messages = normal_form(talk.turns, system_messages)
-    kwargs = client_variables(talk.template_kwargs, script.template)
-    quotation = script.quotation
-    meets = False
-
-    def render(change: Callable[[str], str]) -> str:
-        variables = {name: each_text(value, change, quotation.quote) for name, value in kwargs.items()}
-        variables |= {
-            "messages": [_changed(message, change) for message in messages],
-            "add_generation_prompt": talk.add_generation_prompt,
-            "bos_token": vocabulary.bos_text,
-            "eos_token": vocabulary.eos_text,
-        }
-        return script.template.render(variables)
-
-    def quote(text: str) -> str:
-        nonlocal meets
-        meets = meets or quotation.may_complete(text)
-        return quotation.quote(text)
-
-    text = render(quote)
-    if not meets:
-        return text
-    enclosed = render(quotation.enclose)
-    return enclosed if quotation.control_count(enclosed) < quotation.control_count(text) else text
-
-
-def tokenize(text: str, quotation: Quotation, vocabulary: Vocabulary) -> TokenIds:
-    """The token ids of a rendered, quoted text, with the model's BOS once if it wants one."""
-    bos = vocabulary.adds_bos and not (vocabulary.bos_text and text.startswith(vocabulary.bos_text))
-    arrays: list[TokenIds] = []
-    for part, special in quotation.parts(text):
-        arrays.append(vocabulary.tokenize(part, special=special, bos=bos and not arrays))
-    if not arrays:
-        return np.empty(0, np.int32)
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def shown_ids(texts: tuple[str, ...], vocabulary: Vocabulary) -> frozenset[int]:
@@ -188,6 +164,8 @@ def shown_ids(texts: tuple[str, ...], vocabulary: Vocabulary) -> frozenset[int]:
     return frozenset(found)
 
 
-def _changed(message: dict[str, str], change: Callable[[str], str]) -> dict[str, str]:
-    """The message with the client's texts changed; the role is the server's own word."""
-    return {key: text if key == "role" else change(text) for key, text in message.items()}
+def control_ids(texts: tuple[str, ...], vocabulary: Vocabulary) -> frozenset[int]:
+    """Those of the texts that are one control token each."""
+    controls = frozenset(vocabulary.control_texts)
+    found = (vocabulary.tokenize(text, special=True, bos=False) for text in texts if text in controls)
+    return frozenset(int(tokens[0]) for tokens in found if len(tokens) == 1)

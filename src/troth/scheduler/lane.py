@@ -21,6 +21,7 @@ from typing import TypeVar
 from troth.domain import Job
 from troth.engines.base import (
     CacheReport,
+    Compiles,
     ConversationReport,
     Decoder,
     Decodes,
@@ -163,6 +164,11 @@ class Lane:
     def vocabulary(self) -> Vocabulary:
         """The loaded model's vocabulary. Raises Unavailable while the model loads."""
         return self._ready()[0].vocabulary
+
+    @property
+    def grammars(self) -> Compiles | None:
+        """What compiles grammars for the model. Raises Unavailable while the model loads."""
+        return self._ready()[0].grammars
 
     @property
     def context_tokens(self) -> int:

@@ -7,8 +7,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from troth.domain import Ended, Event, Finished, FinishReason, Interpreter, Job, Progress, Timings, TokenIds, Usage
-from troth.engines.base import Sampler, State
+from troth.domain import (
+    NO_THOUGHTS,
+    Ended,
+    Event,
+    Finished,
+    FinishReason,
+    Interpreter,
+    Job,
+    Progress,
+    ThoughtCount,
+    Timings,
+    TokenIds,
+    Usage,
+)
+from troth.engines.base import Guide, Sampler, State
 from troth.scheduler.memory import Memory
 
 
@@ -35,6 +48,11 @@ class Choice:
         """True while prompt tokens remain that this sequence has not been given."""
         return not self.said
 
+    @property
+    def guide(self) -> Guide | None:
+        """What holds its tokens, if anything does."""
+        return None if self.sampler is None else self.sampler.guide
+
     def held_tokens(self) -> TokenIds:
         """The tokens in the decoder's memory, [held]."""
         prompt = self.request.job.prompt.tokens
@@ -59,6 +77,7 @@ class Request:
     draft_tokens: int = 0
     draft_tokens_accepted: int = 0
     open_choices: int = 0
+    thoughts: ThoughtCount = NO_THOUGHTS  # of the choices that have ended
     waiting: list[Choice] = field(default_factory=list)  # choices without a slot
     running: list[Choice] = field(default_factory=list)
     follows: tuple[Choice, int] | None = None  # who reads the beginning that this prompt shares, and its length
@@ -101,17 +120,18 @@ class Request:
         done = self.cached_tokens + self.read_tokens
         return Progress(self.prompt_tokens, self.cached_tokens, done, int((now - self.started_at) * 1e3), timings)
 
-    def end(self, choice: Choice, finish: FinishReason) -> None:
+    def end(self, choice: Choice, finish: FinishReason, thoughts: ThoughtCount = NO_THOUGHTS) -> None:
         """The choice is complete: its held-back text is said, and with the last choice the request ends."""
         stop_text = choice.interpreter.stopped
         if choice.interpreter.finish is None:
             rest = choice.interpreter.flush()
             if rest is not None:
                 self.events.append(rest)
-        self.events.append(Ended(choice.index, finish, stop_text, len(choice.said)))
+        self.thoughts = self.thoughts + thoughts
+        self.events.append(Ended(choice.index, finish, stop_text, len(choice.said), thoughts))
         self.open_choices -= 1
         if self.open_choices == 0:
-            usage = Usage(self.prompt_tokens, self.spoken_tokens, self.cached_tokens)
+            usage = Usage(self.prompt_tokens, self.spoken_tokens, self.cached_tokens, self.thoughts)
             self.events.append(Finished(usage, self.timings()))
             self.is_over = True
 

@@ -31,7 +31,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from troth.domain import Began, Piece
+from troth.domain import NO_THOUGHTS, Began, FinishReason, Piece
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
 from troth.errors import EngineFault, Unavailable
 from troth.scheduler.batch import Batch, Turn, compose
@@ -261,7 +261,10 @@ class Scheduler:
         if job.ignore_eos:
             bias.update(dict.fromkeys(self.decoder.vocabulary.end_ids, float("-inf")))
         seed = (job.seed + choice.index) % 0xFFFFFFFF
-        choice.sampler = self.decoder.sampler(job.sampling, seed=seed, prompt=job.prompt.tokens, bias=bias)
+        prompt = job.prompt
+        choice.sampler = self.decoder.sampler(
+            job.sampling, seed=seed, prompt=prompt.tokens, bias=bias, steering=prompt.steering
+        )
         return True
 
     def _hear_all(self, choice: Choice, row: int, token: int, draft: Sequence[int]) -> None:
@@ -288,6 +291,10 @@ class Scheduler:
         self.counters.predicted_tokens += 1
         if len(choice.said) == 1:
             request.events.append(Began(choice.index))
+        guide = choice.guide
+        if guide is not None and guide.fault is not None:
+            self._abandon([request], EngineFault(f"The answer could not be held to its form: {guide.fault}."))
+            return False
         if token in self.decoder.vocabulary.end_ids:
             self._end(choice, "stop")
             return False
@@ -296,6 +303,9 @@ class Scheduler:
             request.events.append(replace(said, timings=request.timings()) if job.token_timings else said)
         if choice.interpreter.finish is not None:
             self._end(choice, choice.interpreter.finish)
+            return False
+        if guide is not None and guide.is_complete:
+            self._end(choice, "stop")
             return False
         if len(choice.said) == job.prompt.answer_tokens:
             self._end(choice, "length")
@@ -312,13 +322,14 @@ class Scheduler:
 
     # ---- endings --------------------------------------------------------------------------------
 
-    def _end(self, choice: Choice, finish: Literal["stop", "length"]) -> None:
+    def _end(self, choice: Choice, finish: FinishReason) -> None:
         """The choice is complete and its slot free; a lone answer's state is kept for the next turn."""
         request = choice.request
         longest = request.prompt_tokens + len(choice.said)
         self.counters.sequence_tokens_max = max(self.counters.sequence_tokens_max, longest)
+        thoughts = NO_THOUGHTS if choice.guide is None else choice.guide.thoughts
         self.slots.unseat(choice, keep=len(request.job.interpreters) == 1)
-        request.end(choice, finish)
+        request.end(choice, finish, thoughts)
         self._outbox.touch(request)
         if request.is_over:
             self.counters.requests_finished += 1

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 
 from troth.domain import Began, Ended, Event, Finished, Job, Said, Ticket
-from troth.engines.base import EngineReport, Generates, LoadProgress, Vocabulary
+from troth.engines.base import Compiles, EngineReport, Generates, LoadProgress, Vocabulary
 from troth.errors import Refusal
 from troth.watch.metrics import Finished as FinishedRequest
 from troth.watch.metrics import Metrics
@@ -40,6 +40,11 @@ class WatchedEngine:
     def vocabulary(self) -> Vocabulary:
         """As the engine's own."""
         return self._engine.vocabulary
+
+    @property
+    def grammars(self) -> Compiles | None:
+        """As the engine's own."""
+        return self._engine.grammars
 
     @property
     def context_tokens(self) -> int:

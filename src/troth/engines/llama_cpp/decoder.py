@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain import Sampling, TokenIds, TokenLogprob
+from troth.domain import Sampling, Steering, TokenIds, TokenLogprob
 from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, State, Vocabulary
+from troth.engines.guidance import Guides
 from troth.engines.llama_cpp import memory
 from troth.engines.llama_cpp.batch import Batch
 from troth.engines.llama_cpp.facts import describe_model, metadata
 from troth.engines.llama_cpp.library import library
 from troth.engines.llama_cpp.options import LlamaCppOptions
-from troth.engines.llama_cpp.sampling import Chain, Greedy, build_chain, is_greedy, looking_back
+from troth.engines.llama_cpp.sampling import Chain, Greedy, Guided, build_chain, is_greedy, looking_back
 from troth.engines.llama_cpp.vocabulary import LlamaVocabulary
 from troth.errors import EngineFault
 
@@ -49,7 +50,9 @@ class LlamaDecoder:
         self.can_cut = not (
             self._api.llama_model_is_recurrent(self._model) or self._api.llama_model_is_hybrid(self._model)
         )
-        self.vocabulary: Vocabulary = LlamaVocabulary(self._library, self._model)
+        vocabulary = LlamaVocabulary(self._library, self._model)
+        self.vocabulary: Vocabulary = vocabulary
+        self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size)
         self.cache_types = (options.cache_type_k or "f16", options.cache_type_v or _value_type(options))
         if options.memory_check and options.gpu_layers == 0:
             shape = self._shape()
@@ -185,20 +188,33 @@ class LlamaDecoder:
 
     # ---- picking --------------------------------------------------------------------------------
 
-    def sampler(self, sampling: Sampling, *, seed: int, prompt: TokenIds, bias: Mapping[int, float]) -> Sampler:
-        """A fresh sampler that has seen the prompt."""
+    def sampler(
+        self,
+        sampling: Sampling,
+        *,
+        seed: int,
+        prompt: TokenIds,
+        bias: Mapping[int, float],
+        steering: Steering | None = None,
+    ) -> Sampler:
+        """A fresh sampler that has seen the prompt. With `steering` it has a guide."""
+        inner: Greedy | Chain
         if is_greedy(sampling):
-            return Greedy(bias)
-        sampling = looking_back(sampling, self.context_tokens)
-        return build_chain(
-            self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=self.vocabulary.size
-        )
+            inner = Greedy(bias)
+        else:
+            sampling = looking_back(sampling, self.context_tokens)
+            size = self.vocabulary.size
+            inner = build_chain(self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=size)
+        return inner if steering is None else Guided(inner, self.grammars.guide(steering))
 
     def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
         """One token id for each (sampler, row); each sampler has taken note of its token."""
         tokens: list[int] = []
         for sampler, row in picks:
-            if isinstance(sampler, Greedy):
+            if isinstance(sampler, Guided) and (chain := sampler.unguided()) is not None:
+                tokens.append(self._api.llama_sampler_sample(chain.pointer, self._context, self._batch.outputs[row]))
+                sampler.guide.took(tokens[-1])
+            elif isinstance(sampler, Greedy | Guided):
                 tokens.append(sampler.pick(self._rows[row]))
             else:
                 assert isinstance(sampler, Chain), "a sampler of another decoder"

@@ -16,15 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from troth.domain import Sampling, TokenIds
+from troth.engines.guidance import Guide
 from troth.engines.llama_cpp.library import Library
 
 Logits = npt.NDArray[np.float32]
 
+CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])  # llama_token_data
 MIROSTAT_CANDIDATES = 100  # llama-server's m
 
 
 class Greedy:
     """Takes the most likely token, some logits raised or lowered first."""
+
+    guide: Guide | None = None
 
     def __init__(self, bias: Mapping[int, float] | None = None) -> None:
         self._ids = np.array(list(bias or ()), np.int64)
@@ -47,7 +51,10 @@ class Greedy:
 class Chain:
     """A chain of llama.cpp's samplers that belongs to one sequence."""
 
+    guide: Guide | None = None
+
     def __init__(self, library: Library) -> None:
+        self._library = library
         self._api = library.api
         self.pointer = self._api.llama_sampler_chain_init(self._api.llama_sampler_chain_default_params())
 
@@ -56,11 +63,68 @@ class Chain:
         assert sampler, "llama.cpp refused a sampler"
         self._api.llama_sampler_chain_add(self.pointer, sampler)
 
+    def draw(self, ids: npt.NDArray[np.intp], logits: Logits) -> int:
+        """One of the tokens `ids`, whose logits are given; the chain has not taken note of it.
+
+        The samplers see these tokens alone: a token that is ruled out must not weigh in their sums.
+        """
+        candidates = np.zeros(len(ids), CANDIDATE)
+        candidates["id"], candidates["logit"] = ids, logits
+        array = self._api.llama_token_data_array(
+            data=candidates.ctypes.data_as(ctypes.POINTER(self._api.llama_token_data)),
+            size=len(ids),
+            selected=-1,
+            sorted=False,
+        )
+        self._api.llama_sampler_apply(self.pointer, ctypes.byref(array))
+        assert 0 <= array.selected < array.size, "the last sampler of a chain selects"
+        return int(candidates["id"][array.selected])
+
+    def accept(self, token: int) -> None:
+        """The chain has taken note of the token."""
+        self._library.sampler_accept(self.pointer, token)
+
     def close(self) -> None:
         """The chain's memory is given back. Safe to call twice."""
         if self.pointer is not None:
             self._api.llama_sampler_free(self.pointer)
             self.pointer = None
+
+
+class Guided:
+    """A sampler whose tokens a guide holds: what the guide rules out is never picked."""
+
+    def __init__(self, inner: Greedy | Chain, guide: Guide) -> None:
+        self._inner = inner
+        self.guide = guide
+
+    def unguided(self) -> Chain | None:
+        """The chain, when it may draw any token: llama.cpp then reads the row by itself, which is faster."""
+        is_free = isinstance(self._inner, Chain) and self.guide.is_free and self.guide.forced() is None
+        return self._inner if is_free and isinstance(self._inner, Chain) else None
+
+    def pick(self, logits: Logits) -> int:
+        """The token of this row, [vocabulary], which is as it was afterwards. Both have taken note of it."""
+        token = self.guide.forced()
+        if token is None:
+            token = self._draw(logits)
+        if isinstance(self._inner, Chain):
+            self._inner.accept(token)
+        self.guide.took(token)
+        return token
+
+    def _draw(self, logits: Logits) -> int:
+        if isinstance(self._inner, Greedy):
+            likeliest = self._inner.pick(logits)
+            if self.guide.accepts(likeliest):
+                return likeliest
+            return self._inner.pick(np.where(self.guide.allowed(), logits, -np.inf).astype(np.float32, copy=False))
+        ids = np.flatnonzero(self.guide.allowed())
+        return self._inner.draw(ids, logits[ids]) if len(ids) else 0
+
+    def close(self) -> None:
+        """The sampler's memory is given back. Safe to call twice."""
+        self._inner.close()
 
 
 def is_greedy(sampling: Sampling) -> bool:

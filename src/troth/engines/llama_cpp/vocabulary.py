@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,11 @@ from troth.domain import TokenIds
 from troth.engines.base import FILL_MARKS
 from troth.engines.llama_cpp.library import Library
 
+if TYPE_CHECKING:
+    from llguidance import LLTokenizer
+
 INT32_POINTER = ctypes.POINTER(ctypes.c_int32)
+CONTROL_BYTE = b"\xff"  # in front of control tokens, for llguidance
 PIECE_BYTES = 64  # longer pieces are read a second time with their real size
 
 
@@ -73,6 +77,23 @@ class LlamaVocabulary:
     def spoken(self, token_id: int) -> bytes:
         """The bytes that the token adds to an answer: none for a control token."""
         return b"" if token_id in self._control_ids else self.piece(token_id)
+
+    def for_grammars(self) -> LLTokenizer:
+        """The vocabulary as llguidance reads it; control tokens are no text to it. Takes some 0.3 s."""
+        from llguidance import LLTokenizer
+
+        pieces = [self.piece(token) for token in range(self.size)]
+        for token in self._control_ids:
+            pieces[token] = CONTROL_BYTE + pieces[token]
+        tokenize = ctypes.cast(self._library.api._lib.llama_tokenize, ctypes.c_void_p).value
+        made: LLTokenizer = LLTokenizer.from_llamacpp(  # type: ignore[attr-defined]
+            tokens=pieces,
+            vocab_ptr=self._vocab,
+            tokenize_fptr=tokenize,
+            eos_token=sorted(self.end_ids),
+            slices=None,
+        )
+        return made
 
     def _read_piece(self, token_id: int) -> bytes:
         vocab = ctypes.c_void_p(self._vocab)

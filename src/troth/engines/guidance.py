@@ -1,0 +1,232 @@
+"""What holds the tokens of an answer: a grammar compiled by llguidance, and the bounds of its reasoning.
+
+Grammars are compiled off the engine's thread and kept by their source; an answer follows a copy. Masks are
+computed where tokens are picked, some 10 to 100 µs each, so nothing of it is on the event loop.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from troth.domain import GrammarSource, Steering, ThoughtBounds, ThoughtCount
+from troth.engines.base import GrammarFault
+
+if TYPE_CHECKING:
+    from llguidance import LLMatcher, LLParserLimits, LLTokenizer
+
+Allowed = npt.NDArray[np.bool_]  # [vocabulary]
+
+KEPT_GRAMMARS = 64
+WORD_BITS = 32
+NESTING_MAX = 200  # of parentheses in a llama.cpp grammar, which is read by a recursive parser
+FAULT_LENGTH_MAX = 1000  # characters of the compiler's words
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarLimits:
+    """How much work one grammar may cause, in llguidance's units of fuel: some 50 000 a millisecond at first."""
+
+    initial_fuel: int = 10_000_000  # at compiling: about 200 ms
+    step_fuel: int = 500_000  # for one mask: about 35 ms
+    size: int = 500_000  # symbols
+    states: int = 100_000  # of the lexer, 1 to 2 kB each
+
+
+class CompiledGrammar:
+    """One grammar, ready to be followed. See `troth.domain.Grammar`."""
+
+    def __init__(self, source: GrammarSource, matcher: LLMatcher) -> None:
+        self.source = source
+        self._matcher = matcher
+        self._lock = threading.Lock()
+
+    def start(self) -> LLMatcher:
+        """A matcher at the beginning, for one answer."""
+        with self._lock:
+            return self._matcher.deep_copy()
+
+
+class Guides:
+    """Compiles grammars for one vocabulary. Safe from any thread."""
+
+    def __init__(self, tokenizer: LLTokenizer, size: int, limits: GrammarLimits | None = None) -> None:
+        self._tokenizer = tokenizer
+        self._size = size
+        self._limits = limits or GrammarLimits()
+        self._kept: OrderedDict[GrammarSource, CompiledGrammar] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def compile(self, source: GrammarSource) -> CompiledGrammar:
+        """The grammar of this source. Blocks for up to some hundred milliseconds.
+
+        Raises GrammarFault in the compiler's words.
+        """
+        with self._lock:
+            if (known := self._kept.get(source)) is not None:
+                self._kept.move_to_end(source)
+                return known
+        from llguidance import LLMatcher
+
+        matcher = LLMatcher(self._tokenizer, _assembled(source), log_level=0, limits=self._parser_limits())
+        if matcher.is_error():
+            raise GrammarFault(matcher.get_error().partition("<state>")[0].strip()[:FAULT_LENGTH_MAX])
+        compiled = CompiledGrammar(source, matcher)
+        with self._lock:
+            self._kept[source] = compiled
+            while len(self._kept) > KEPT_GRAMMARS:
+                self._kept.popitem(last=False)
+        return compiled
+
+    def guide(self, steering: Steering) -> Guide:
+        """A guide for one answer."""
+        grammar = steering.grammar
+        assert grammar is None or isinstance(grammar, CompiledGrammar), "a grammar of another engine"
+        return Guide(None if grammar is None else grammar.start(), steering.thoughts, self._size)
+
+    def _parser_limits(self) -> LLParserLimits:
+        from llguidance import LLParserLimits
+
+        limits = self._limits
+        return LLParserLimits(
+            initial_lexer_fuel=limits.initial_fuel,
+            step_lexer_fuel=limits.step_fuel,
+            max_grammar_size=limits.size,
+            max_lexer_states=limits.states,
+            verbose_errors=False,
+        )
+
+
+class Guide:
+    """Says which tokens one answer may go on with. Belongs to the thread that picks its tokens."""
+
+    def __init__(self, matcher: LLMatcher | None, thoughts: ThoughtBounds | None, size: int) -> None:
+        """`size`: tokens of the vocabulary."""
+        self._matcher = matcher
+        self._bounds = thoughts
+        self._size = size
+        self._bits = np.zeros((size + WORD_BITS - 1) // WORD_BITS, np.int32)
+        self._is_thinking = thoughts is not None and thoughts.is_open
+        self._is_first = True
+        self._count = 0
+        self._closed_at: int | None = None
+        self.fault: str | None = None  # why the answer cannot go on
+
+    @property
+    def is_complete(self) -> bool:
+        """True when nothing can follow but the end of the answer."""
+        return self._matcher is not None and self._matcher.is_stopped()
+
+    @property
+    def thoughts(self) -> ThoughtCount:
+        """What is known of the reasoning so far."""
+        assert self._bounds is None or self._closed_at is None or self._bounds.budget_tokens is not None
+        by = self._bounds.closed_by if self._bounds is not None and self._closed_at is not None else None
+        return ThoughtCount(self._count, self._closed_at, by)
+
+    @property
+    def is_free(self) -> bool:
+        """True when any token may come next."""
+        return self._matcher is None and not self._bars_thoughts
+
+    def forced(self) -> int | None:
+        """The one token that must come next, or None: the end marker, once the reasoning has used its budget."""
+        bounds = self._bounds
+        if bounds is None or not self._is_thinking or bounds.budget_tokens is None:
+            return None
+        return bounds.end if self._count >= bounds.budget_tokens else None
+
+    def accepts(self, token: int) -> bool:
+        """True when this token may come next. Costs some microseconds."""
+        if self._bars_thoughts and self._bounds is not None and token == self._bounds.begin:
+            return False
+        return self._matcher is None or self._matcher.validate_tokens([token]) == 1
+
+    def allowed(self) -> Allowed:
+        """Which tokens may come next, [vocabulary]."""
+        if self._matcher is None:
+            allowed = np.ones(self._size, np.bool_)
+        else:
+            self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
+            octets = self._bits.view(np.uint8)
+            allowed = np.unpackbits(octets, count=self._size, bitorder="little").view(np.bool_)
+        if self._bars_thoughts and self._bounds is not None and self._bounds.begin is not None:
+            allowed[self._bounds.begin] = False
+        if not allowed.any():
+            self._fail("no token can follow")
+        return allowed
+
+    def took(self, token: int) -> None:
+        """The token is part of the answer."""
+        self._note_thought(token)
+        if self._matcher is not None and not self._matcher.consume_token(token):
+            self._fail(self._matcher.get_error() or f"token {token} was not allowed")
+
+    @property
+    def _bars_thoughts(self) -> bool:
+        """Reasoning that has a budget is not opened a second time: that costs nothing."""
+        bounds = self._bounds
+        return bounds is not None and bounds.budget_tokens is not None and not self._is_thinking and not self._is_first
+
+    def _note_thought(self, token: int) -> None:
+        bounds = self._bounds
+        if bounds is None:
+            return
+        if not self._is_thinking:
+            self._is_thinking = token == bounds.begin
+            self._count += self._is_thinking
+        elif token == bounds.end:
+            if bounds.budget_tokens is not None and self._count >= bounds.budget_tokens:
+                self._closed_at = self._count
+            self._is_thinking = False
+        else:
+            self._count += 1
+        self._is_first = False
+
+    def _fail(self, why: str) -> None:
+        self.fault = self.fault or why.partition("<state>")[0].strip()[:FAULT_LENGTH_MAX]
+
+
+def _assembled(source: GrammarSource) -> str:
+    """The source in llguidance's JSON form."""
+    parts: list[dict[str, Any]] = [{"name": "answer", "lark_grammar": source.rules}]
+    for name, kind, text in source.patterns:
+        match kind:
+            case "json_schema":
+                parts.append({"name": name, "json_schema": json.loads(text)})
+            case "lark":
+                parts.append({"name": name, "lark_grammar": text})
+            case "regex" | "gbnf":
+                parts.append({"name": name, "lark_grammar": _as_lark(kind, text)})
+    return json.dumps({"grammars": parts})
+
+
+def _as_lark(kind: Literal["regex", "gbnf"], text: str) -> str:
+    from llguidance import grammar_from, regex_to_lark
+
+    if kind == "regex":
+        return f"start: /{regex_to_lark(text)}/"
+    if _nesting(text) > NESTING_MAX:
+        raise GrammarFault(f"it is nested deeper than {NESTING_MAX} parentheses")
+    try:
+        return grammar_from("gbnf", text)
+    except ValueError as fault:
+        raise GrammarFault(str(fault)[:FAULT_LENGTH_MAX]) from fault
+
+
+def _nesting(text: str) -> int:
+    """The deepest nesting of parentheses, those in literals counted too."""
+    depth = deepest = 0
+    for letter in text:
+        if letter == "(":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter == ")":
+            depth -= 1
+    return deepest

@@ -1,0 +1,116 @@
+"""Which keywords of JSON Schema hold an answer, which say nothing about it, and which are refused by name.
+
+A keyword is enforced, or it is refused: none is skipped. The table is published in /health. Within an enforced
+keyword the compiler may still refuse what it cannot hold, in its own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from troth.errors import BadRequest
+
+ENFORCED = (
+    "type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions",
+    "properties", "required", "additionalProperties", "patternProperties", "minProperties", "maxProperties",
+    "items", "prefixItems", "additionalItems", "minItems", "maxItems",
+    "minLength", "maxLength", "pattern", "format",
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+)  # fmt: skip
+ANNOTATIONS = (
+    "title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly",
+    "$schema", "$id", "id", "$comment", "$anchor", "contentEncoding", "contentMediaType", "contentSchema",
+)  # fmt: skip
+REFUSED = (
+    "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies",
+    "uniqueItems", "contains", "minContains", "maxContains", "propertyNames",
+    "unevaluatedItems", "unevaluatedProperties",
+    "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary", "x-guidance",
+)  # fmt: skip
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {  # values at which a refused keyword says nothing
+    "uniqueItems": (False,),
+    "unevaluatedItems": (True, {}),
+    "unevaluatedProperties": (True, {}),
+    "propertyNames": (True, {}),
+    "dependentRequired": ({},),
+    "dependentSchemas": ({},),
+    "dependencies": ({},),
+}
+SCHEMAS = ("additionalProperties", "additionalItems", "items")
+LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+TABLES = ("properties", "patternProperties", "$defs", "definitions")
+
+
+def check(schema: Any, path: str, *, depth_max: int) -> None:
+    """Every keyword of the schema, at any depth, is one that is enforced or says nothing.
+
+    Raises: BadRequest with the JSON pointer of the first that is neither.
+    """
+    for pointer, part in _subschemas(schema, path, depth_max):
+        if isinstance(part, bool):
+            continue
+        if not isinstance(part, Mapping):
+            raise BadRequest(
+                f"`{path}` is no JSON schema: at `{pointer}` there is neither an object nor true or false.",
+                param=path,
+                code="invalid_schema",
+            )
+        for keyword in REFUSED:
+            if keyword in part and not any(_same(part[keyword], neutral) for neutral in NEUTRAL.get(keyword, ())):
+                raise BadRequest(
+                    f"`{path}` has the keyword `{keyword}` at `{pointer}/{_escaped(keyword)}`, which cannot be held: "
+                    "leave it out. /health lists the keywords that are enforced.",
+                    param=path,
+                    code="unsupported_schema",
+                    details={"keyword": keyword, "pointer": f"{pointer}/{_escaped(keyword)}"},
+                )
+
+
+def without_neutral(schema: Any) -> Any:
+    """The schema without refused keywords at values that say nothing, which a compiler may stumble over."""
+    if isinstance(schema, Mapping):
+        return {
+            key: without_neutral(value)
+            for key, value in schema.items()
+            if not (key in NEUTRAL and any(_same(value, neutral) for neutral in NEUTRAL[key]))
+        }
+    if isinstance(schema, list):
+        return [without_neutral(each) for each in schema]
+    return schema
+
+
+def _subschemas(schema: Any, path: str, depth_max: int) -> Iterator[tuple[str, Any]]:
+    """Every schema in the schema, with its JSON pointer."""
+    waiting: list[tuple[str, Any, int]] = [("", schema, 0)]
+    while waiting:
+        pointer, part, depth = waiting.pop()
+        if depth > depth_max:
+            raise BadRequest(
+                f"`{path}` is nested deeper than {depth_max} schemas (limits.schema_depth_max).",
+                param=path,
+                code="invalid_schema",
+            )
+        yield pointer, part
+        if isinstance(part, Mapping):
+            waiting.extend((f"{pointer}/{place}", below, depth + 1) for place, below in _below(part))
+
+
+def _below(part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for keyword in SCHEMAS:
+        if keyword in part and not isinstance(part[keyword], list):
+            yield keyword, part[keyword]
+    for keyword in LISTS:
+        if isinstance(part.get(keyword), list):
+            yield from ((f"{keyword}/{number}", each) for number, each in enumerate(part[keyword]))
+    for keyword in TABLES:
+        if isinstance(part.get(keyword), Mapping):
+            yield from ((f"{_escaped(keyword)}/{_escaped(name)}", each) for name, each in part[keyword].items())
+
+
+def _same(value: Any, other: Any) -> bool:
+    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,176 @@
+"""What an answer must look like, as one grammar: reasoning first, then a form, calls of functions, or free text."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+
+from troth.domain import Form, Grammar, GrammarSource, PatternKind, Tool, ToolRules
+from troth.engines.base import Compiles, GrammarFault, Vocabulary
+from troth.errors import BadRequest
+from troth.formats.base import CallFormat, CallGrammar, Mark
+from troth.formats.thoughts import ThoughtSyntax
+
+ANY_OBJECT = '{"type": "object"}'
+HEADER = "%llguidance {}\n"
+SPACE = "SPACE: /[ \\t\\r\\n]{1,8}/\n"
+PATTERNS: dict[str, PatternKind] = {
+    "json_object": "json_schema",
+    "json_schema": "json_schema",
+    "grammar": "gbnf",
+    "regex": "regex",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What is known of an answer before it is written."""
+
+    form: Form | None = None
+    rules: ToolRules
+    calls: CallFormat
+    thoughts: ThoughtSyntax | None = None  # None: the answer has no reasoning, or it was closed in the prompt
+    is_thinking: bool = False  # the answer begins inside a block of reasoning
+
+
+def is_held(shape: Shape) -> bool:
+    """True when a grammar must hold the answer. Free text needs none."""
+    return shape.form is not None or bool(shape.rules.callable)
+
+
+def compiled(shape: Shape, vocabulary: Vocabulary, grammars: Compiles) -> Grammar:
+    """The grammar of the shape.
+
+    In automatic mode a tool whose schema cannot be compiled is loosened to any object, unless it is strict.
+    Raises: BadRequest naming the field and, in the compiler's words, what it cannot hold.
+    """
+    mark = marks_of(vocabulary)
+    try:
+        return grammars.compile(_source(shape, mark))
+    except GrammarFault as fault:
+        if shape.form is not None:
+            _check_form(shape.form, grammars)
+        tools = tuple(_compilable(tool, shape, grammars) for tool in shape.rules.tools)
+        if tools == shape.rules.tools:
+            path = shape.form.path if shape.form is not None else "tools"
+            raise BadRequest(f"`{path}` cannot be held: {fault}.", param=path, code="invalid_grammar") from fault
+    return compiled(replace(shape, rules=replace(shape.rules, tools=tools)), vocabulary, grammars)
+
+
+def marks_of(vocabulary: Vocabulary) -> Mark:
+    """How rules name a marker: as a control token where the vocabulary has it as one, else as text."""
+    controls = frozenset(vocabulary.control_texts)
+
+    def mark(text: str) -> str:
+        if text in controls:
+            tokens = vocabulary.tokenize(text, special=True, bos=False)
+            if len(tokens) == 1:
+                return f"<[{int(tokens[0])}]>"
+        return json.dumps(text)
+
+    return mark
+
+
+def _source(shape: Shape, mark: Mark) -> GrammarSource:
+    patterns: tuple[tuple[str, PatternKind, str], ...] = ()
+    rules: list[str] = []
+    bodies: list[str] = []
+    tools = shape.rules.callable
+    calls = shape.calls.grammar(tools, mark, parallel=shape.rules.parallel) if tools else None
+    if shape.form is not None:
+        text, pattern = _form(shape.form)
+        rules.append(f"form: {text}")
+        patterns = pattern
+        bodies.append("form")
+    if calls is not None:
+        rules.append(calls.rules)
+        trigger = mark(calls.trigger)
+        if shape.rules.mode == "required" or shape.form is not None:
+            bodies.append(f"{trigger} calls")
+        else:
+            free, words = _free_or_calls(calls, trigger, _free_text(shape, mark))
+            bodies.append(free)
+            rules.append(words)
+    rules.insert(0, _start(shape, mark, " | ".join(f"({each})" for each in bodies)))
+    return GrammarSource(HEADER + "\n".join(rules) + "\n", patterns)
+
+
+def _start(shape: Shape, mark: Mark, body: str) -> str:
+    syntax = shape.thoughts
+    if syntax is None:
+        return f"start: {body}"
+    begin, end = mark(syntax.begin.strip()), mark(syntax.end.strip())
+    if end.startswith("<["):
+        thought = f"thought: THOUGHT? {end}\nTHOUGHT: /(.|\\n)+/"
+    else:
+        thought = f"thought[lazy]: /(.|\\n)*/ {end}"
+    head = "thought" if shape.is_thinking else f"(SPACE? {begin} thought)?"
+    tail = "SPACE? " if shape.form is not None or shape.rules.mode == "required" else ""
+    space = SPACE if "SPACE" in head + tail else ""
+    return f"start: {head} {tail}body\nbody: {body}\n{thought}\n{space}"
+
+
+def _free_text(shape: Shape, mark: Mark) -> str:
+    """A pattern of free text. Where reasoning may come first, its marker cannot be in the text."""
+    if shape.thoughts is None or shape.is_thinking:
+        return "/(.|\\n)*/"
+    begin = mark(shape.thoughts.begin.strip())
+    if begin.startswith("<["):
+        return "/(.|\\n)*/"  # a control token is no text
+    marker = re.escape(shape.thoughts.begin.strip()).replace("/", "\\/")
+    return f"/(.|\\n)*/ & ~/(.|\\n)*{marker}(.|\\n)*/"
+
+
+def _free_or_calls(calls: CallGrammar, trigger: str, free: str) -> tuple[str, str]:
+    """A body of free text that may go over into calls, and the rules it needs."""
+    if calls.opens:
+        first = calls.trigger[:1]
+        words = f"WORDS: /([^ \\t\\r\\n{_in_class(first)}](.|\\n)*)?/"
+        return f"WORDS | SPACE? {trigger} calls", f"{words}\n{SPACE}"
+    if trigger.startswith("<["):
+        return f"WORDS? | WORDS? {trigger} calls", "WORDS: /(.|\\n)+/"
+    return "WORDS | head calls", f"head[lazy]: FREE {trigger}\nFREE: {free}\nWORDS: {free}"
+
+
+def _in_class(letter: str) -> str:
+    return "\\" + letter if letter in "\\]^-/[" else letter
+
+
+def _form(form: Form) -> tuple[str, tuple[tuple[str, PatternKind, str], ...]]:
+    if form.kind == "choice":
+        return " | ".join(json.dumps(text) for text in form.body), ()
+    if form.kind == "json_object":
+        return "@form_pattern", (("form_pattern", "json_schema", ANY_OBJECT),)
+    text = json.dumps(form.body) if form.kind == "json_schema" else form.body
+    return "@form_pattern", (("form_pattern", PATTERNS[form.kind], text),)
+
+
+def _check_form(form: Form, grammars: Compiles) -> None:
+    """Raises BadRequest when the form alone cannot be compiled."""
+    text, patterns = _form(form)
+    _compile(GrammarSource(f"{HEADER}start: {text}\n", patterns), grammars, form.path)
+
+
+def _compilable(tool: Tool, shape: Shape, grammars: Compiles) -> Tool:
+    """The tool, or a looser one where that is allowed. Raises BadRequest."""
+    schema = json.dumps(tool.parameters) if tool.parameters else ANY_OBJECT
+    source = GrammarSource(f"{HEADER}start: @schema\n", (("schema", "json_schema", schema),))
+    try:
+        grammars.compile(source)
+    except GrammarFault as fault:
+        if tool.strict or shape.rules.mode == "required":
+            raise BadRequest(
+                f"`{tool.path}`: the parameters of {tool.name} cannot be held: {fault}.",
+                param=tool.path,
+                code="invalid_grammar",
+            ) from fault
+        return replace(tool, parameters={})
+    return tool
+
+
+def _compile(source: GrammarSource, grammars: Compiles, path: str) -> Grammar:
+    try:
+        return grammars.compile(source)
+    except GrammarFault as fault:
+        raise BadRequest(f"`{path}` cannot be held: {fault}.", param=path, code="invalid_grammar") from fault
