@@ -98,7 +98,7 @@ def test_check_names_every_fault_and_exits_with_1(capsys: pytest.CaptureFixture[
         '  troth.yaml:5: contract.guard.0: no request has a field "logit_bais"; did you mean logit_bias?',
         "  troth.yaml:6: limits.queue: unknown key; did you mean queue_max? Accepted here: queue_max, "
         "queue_seconds_max, choices_max, prompts_max, stop_strings_max, stop_bytes_max, logit_bias_max, "
-        "template_output_bytes_max, prompt_threads",
+        "tools_max, grammar_bytes_max, schema_depth_max, template_output_bytes_max, prompt_threads",
     ]
 
 

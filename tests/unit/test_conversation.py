@@ -76,6 +76,7 @@ class ScriptedEngine:
 
     honours: frozenset[str] = frozenset()
     vocabulary: Vocabulary = ScriptedVocabulary()
+    grammars = None
     context_tokens = 100
 
     def __init__(self, script: Sequence[Event] = HELLO, refusal: Refusal | None = None) -> None:

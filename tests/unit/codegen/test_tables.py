@@ -44,7 +44,7 @@ def test_the_field_table_says_what_the_marks_say() -> None:
 def test_fields_below_the_top_are_named_by_their_path() -> None:
     table = FIELDS["ChatCompletionRequest"]
     assert table["stream_options.include_usage"] == FieldRule("honoured", neutral={"enum": [False]})
-    assert table["messages[assistant].tool_calls"].contract_class == "guarded"
+    assert table["messages[assistant].prefix"].contract_class == "guarded"
     assert table["messages[system|developer].content"].contract_class == "honoured"
     assert table["messages[user].content[image_url].image_url"] == FieldRule("guarded")
 
@@ -58,7 +58,7 @@ def test_every_neutral_can_be_read_and_said() -> None:
 def test_every_alias_has_the_type_and_bounds_of_its_field() -> None:
     fields = models.ChatCompletionRequest.model_fields
     for name, rule in FIELDS["ChatCompletionRequest"].items():
-        if rule.of is not None:
+        if rule.of is not None and name in fields:
             alias, target = fields[name], fields[rule.of]
             assert alias.annotation == target.annotation
             assert [each for each in alias.metadata if not isinstance(each, Mark)] == [

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troth.dialects.chat_answer import ChatChunks, Heading, whole
+from troth.dialects.chat_answer import ChatChunks, Heading, Telling, whole
 from troth.domain import Began, Ended, Event, Finished, Piece, Progress, Reply, Said, Timings, TokenLogprob, Usage
 from troth.reply.fold import fold
 
@@ -23,7 +23,7 @@ HALF = TokenLogprob(4, b"\xe2", -0.5)
 
 
 def chunks(events: Sequence[Event], *, choices: int = 1, include_usage: bool = False) -> list[dict[str, Any]]:
-    writer = ChatChunks(HEADING, choices=choices, include_usage=include_usage)
+    writer = ChatChunks(HEADING, Telling(include_usage=include_usage), choices=choices)
     return parsed(b"".join(writer.write(event) for event in events))
 
 
@@ -79,7 +79,7 @@ def test_a_choice_without_a_token_still_opens_with_its_role() -> None:
 
 
 def test_roles_sent_at_once_are_not_sent_again() -> None:
-    writer = ChatChunks(HEADING, choices=2, include_usage=False)
+    writer = ChatChunks(HEADING, Telling(), choices=2)
 
     first = parsed(writer.open_all())
 
@@ -112,7 +112,7 @@ def test_the_whole_answer_says_what_its_chunks_say(parts: list[tuple[int, str]])
     events: list[Event] = [Began(0), Began(1), *said, Ended(0, "stop", "x"), Ended(1, "length"), FINISHED]
 
     sent = chunks(events, choices=2, include_usage=True)
-    answer = whole(folded(events), HEADING, logprobs=True)
+    answer = whole(folded(events), HEADING, Telling(logprobs=True))
 
     told = [choice for chunk in sent for choice in chunk["choices"]]
     for choice in answer["choices"]:
@@ -135,11 +135,11 @@ def test_every_chunk_and_the_whole_answer_are_as_published(judge: Judge, include
     for chunk in chunks(events, include_usage=include_usage):
         judge("ChatCompletionChunk", chunk)
     for logprobs in (True, False):
-        judge("ChatCompletion", whole(folded(events), HEADING, logprobs=logprobs))
+        judge("ChatCompletion", whole(folded(events), HEADING, Telling(logprobs=logprobs)))
 
 
 def test_logprobs_are_null_unless_asked_for() -> None:
-    answer = whole(folded([Began(0), Said("a"), Ended(0, "stop"), FINISHED]), HEADING, logprobs=False)
+    answer = whole(folded([Began(0), Said("a"), Ended(0, "stop"), FINISHED]), HEADING, Telling())
 
     assert answer["choices"][0]["logprobs"] is None
 

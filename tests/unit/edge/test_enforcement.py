@@ -177,8 +177,8 @@ def test_inert_families_and_nulls_are_never_unknown() -> None:
 def test_a_guarded_field_without_which_its_object_makes_no_sense_asks_to_leave_out_the_object() -> None:
     from troth._generated.models import ChatCompletionRequest
 
-    raw = b'{"messages": [{"role": "user", "content": "a"}, {"role": "tool", "content": "b", "tool_call_id": "c"}]}'
+    raw = b'{"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_data": "a"}}]}]}'
     body = ChatCompletionRequest.model_validate_json(raw)
 
-    with pytest.raises(Unsupported, match=r"messages\.1\.role .*: leave out the object that it belongs to"):
+    with pytest.raises(Unsupported, match=r"messages\.0\.content\.0\.file .*: leave out the object that it belongs to"):
         Contract().enforce(body)

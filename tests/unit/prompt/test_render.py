@@ -67,7 +67,7 @@ def test_forged_control_texts_never_become_control_tokens(spoken: list[tuple[Rol
 @settings(deadline=None)  # each example starts a thread
 @given(st.lists(st.tuples(st.sampled_from(ROLES), HOSTILE), min_size=1, max_size=4))
 def test_quoting_changes_no_character_of_the_prompt(spoken: list[tuple[Role, str]]) -> None:
-    said = [(role, text) for role, text in spoken if role != "system"]
+    said = [(role, text) for role, text in spoken if role not in ("system", "tool")]
     rendered = render(plan(*(Turn(role=role, text=text) for role, text in said), user("end")))
 
     plain = "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in [*said, ("user", "end")])
