@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 935b872cb1e669e1e3f8a0fc068358af34b9add6389c0458a3629d5c12d167ff; datamodel-code-generator 0.89.0
+sha256 of openapi/: 04d0b02de60be6eb3e7a6e845d95dae6e5386f1948942d8c9774755f8134d493; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -11,38 +11,52 @@ from troth.contract import Alias, Clamped, ContractModel, Guarded, Honoured, Ine
 
 
 class MessagesFieldsToolChoice(ContractModel):
-    """Whether and which function must be called; without functions there is none."""
+    """Whether and which function must be called."""
 
-    type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["auto", "none"]})] = None
-    "How the choice is made; not done yet."
-    name: Annotated[Any | None, Inert()] = None
-    "The function to call."
-    disable_parallel_tool_use: Annotated[Any | None, Inert()] = None
-    "Whether only one call is made; none is yet."
+    type: Annotated[Literal["auto", "any", "tool", "none"] | None, Honoured(neutral={"enum": ["auto", "none"]})] = None
+    "`auto` is the model's choice, `any` demands a call, `tool` names the one, `none` forbids it."
+    name: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The function to call, with the type `tool`."
+    disable_parallel_tool_use: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "One call at most in an answer."
 
 
 class MessagesFieldsThinking(ContractModel):
-    """Reasoning before the answer; the model decides, which here is never."""
+    """Reasoning before the answer."""
 
-    type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["disabled", "adaptive"]})] = None
-    "Whether it reasons; asking for it is not done yet."
-    budget_tokens: Annotated[Any | None, Inert()] = None
-    "Most tokens of reasoning; there is none yet."
+    type: Annotated[
+        Literal["enabled", "disabled", "adaptive", "between-tools"] | None,
+        Honoured(neutral={"enum": ["disabled", "adaptive", "between-tools"]}),
+    ] = None
+    "Whether to reason; adaptive leaves it to the model."
+    budget_tokens: Annotated[int | None, Field(ge=0, le=2147483647)] = None
+    "Most tokens of reasoning, which is then closed."
     display: Annotated[Any | None, Inert()] = None
-    "How reasoning is shown; there is none yet."
+    "How the reasoning is shown; it is sent as it is."
+
+
+class MessagesFieldsOutputConfigFormat(ContractModel):
+    """Hold the answer to JSON by a schema."""
+
+    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["json_schema"]})]
+    "The kind of the form."
+    schema_: Annotated[dict[str, Any], Field(alias="schema")]
+    "The JSON schema."
+    name: Annotated[Any | None, Inert()] = None
+    "What the client calls it."
 
 
 class MessagesFieldsOutputConfig(ContractModel):
     """How hard to try, and the answer's form."""
 
-    effort: Annotated[Any | None, Inert()] = None
-    "How much to reason; this model has no levels of it."
-    format: Annotated[dict[str, Any] | None, Guarded()] = None
-    "Hold the answer to a schema; not done yet."
+    effort: Annotated[str | None, Field(max_length=64)] = None
+    "A wish of how much to reason; it is passed on to chat templates that know levels."
+    format: MessagesFieldsOutputConfigFormat | None = None
+    "Hold the answer to JSON by a schema."
 
 
-class AnthropicBlock(ContractModel):
-    """One block of a message."""
+class AnthropicResult(ContractModel):
+    """One block of what a function returned."""
 
     type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["text"]})]
     "The form of this block; only text yet."
@@ -50,8 +64,31 @@ class AnthropicBlock(ContractModel):
     "The text."
     cache_control: Annotated[Any | None, Inert()] = None
     "A mark for the prompt cache."
-    citations: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Where the text is from; not done."
+
+
+class AnthropicTool(ContractModel):
+    """A function that may be called."""
+
+    type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["custom"]})] = None
+    "The kind of the tool; only the caller's own functions can be called."
+    name: Annotated[str, Field(max_length=256, min_length=1)]
+    "Its name, unique among the functions of the request."
+    description: str | None = None
+    "What it does, for the model."
+    input_schema: dict[str, Any] | None = None
+    "Its arguments, as a JSON schema of an object; without one any object is taken."
+    strict: bool | None = None
+    "Refuse a schema that cannot be held; otherwise it may be loosened to any object."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+    defer_loading: Annotated[Any | None, Inert()] = None
+    "Whether a search finds it later; it is shown to the model at once."
+    eager_input_streaming: Annotated[Any | None, Inert()] = None
+    "Whether arguments come as they are written; they do."
+    input_examples: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Examples of arguments; not done, the schema alone is shown to the model."
+    allowed_callers: Annotated[Any | None, Inert()] = None
+    "Who may call it; only the model can."
 
 
 class BookkeepingFields(ContractModel):
@@ -401,29 +438,74 @@ class ChatReportingFields(ContractModel):
 class Reasoning(ContractModel):
     """Reasoning before the answer."""
 
-    effort: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["none", "minimal"]})] = None
-    "How much to reason; not done yet, `none` and `minimal` turn it off."
+    effort: Annotated[str | None, Field(max_length=64), Honoured(neutral={"enum": ["none", "minimal"]})] = None
+    "How much to reason, by a level of the chat template; `none` and `minimal` turn it off."
     summary: Annotated[Any | None, Inert()] = None
-    "Whether reasoning is summed up; there is none yet."
+    "Whether reasoning is summed up; it is sent as it is."
     generate_summary: Annotated[Any | None, Inert()] = None
     "The older name of `summary`."
     context: Annotated[Any | None, Inert()] = None
-    "Which reasoning is read again; there is none yet."
+    "Which reasoning is read again; that is up to the chat template."
+
+
+class TextFormat(ContractModel):
+    """Free text, any JSON object, or JSON by a schema."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    "The kind of the form."
+    schema_: Annotated[dict[str, Any] | bool | None, Field(alias="schema")] = None
+    "The JSON schema."
+    name: Annotated[Any | None, Inert()] = None
+    "What the client calls it."
+    description: Annotated[Any | None, Inert()] = None
+    "What the form is for; the schema alone holds the answer."
+    strict: Annotated[Any | None, Inert()] = None
+    "Whether the schema is held; it always is."
 
 
 class Text(ContractModel):
     """The answer's form."""
 
-    format: Annotated[dict[str, Any] | None, Guarded(neutral={"enum": [{"type": "text"}]})] = None
-    "Hold the answer to JSON or to a schema; not done yet."
+    format: Annotated[TextFormat | None, Honoured(neutral={"enum": [{"type": "text"}]})] = None
+    "Free text, any JSON object, or JSON by a schema."
     verbosity: Annotated[Any | None, Inert()] = None
     "A wish for shorter or longer answers; many clients always send it."
+
+
+class ResponsesFunction(ContractModel):
+    """A function of a namespace."""
+
+    type: Annotated[str, Field(max_length=64)]
+    "The kind of the tool."
+    name: Annotated[str | None, Field(max_length=128, min_length=1)] = None
+    "Its name, unique in the namespace."
+    description: str | None = None
+    "What it does, for the model."
+    parameters: dict[str, Any] | None = None
+    "Its arguments, as a JSON schema of an object."
+    strict: bool | None = None
+    "Refuse a schema that cannot be held."
+
+
+class ResponsesToolChoice(ContractModel):
+    """The function that must be called."""
+
+    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["function"]})]
+    "The kind of the choice; only one function can be demanded."
+    name: Annotated[str | None, Field(max_length=128, min_length=1)] = None
+    "The name."
+    namespace: Annotated[str | None, Field(max_length=128, min_length=1)] = None
+    "Its namespace."
 
 
 class ResponsesPart(ContractModel):
     """A part of a message."""
 
-    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["input_text", "output_text", "text"]})]
+    type: Annotated[
+        str,
+        Field(max_length=64),
+        Guarded(neutral={"enum": ["input_text", "output_text", "text", "reasoning_text", "summary_text"]}),
+    ]
     "Its form; only text yet."
     text: str | None = None
     "The text."
@@ -685,15 +767,39 @@ class ReleaseHandleParameters(ContractModel):
     "Only this chat model, by id or alias; every model when absent."
 
 
-class AnthropicMessage(ContractModel):
-    """One message of a conversation."""
+class AnthropicBlock(ContractModel):
+    """One block of a message. Which other fields it needs is told by its type."""
 
-    role: Literal["user", "assistant", "system"]
-    "Who speaks; `system` in the middle is an instruction like those before."
-    content: str | list[AnthropicBlock]
-    "What is said, as text or as blocks."
+    type: Annotated[
+        str,
+        Field(max_length=64),
+        Guarded(neutral={"enum": ["text", "thinking", "redacted_thinking", "tool_use", "tool_result"]}),
+    ]
+    "The form of this block; reasoning that is redacted says nothing here and is left out."
+    text: str | None = None
+    "The text."
+    thinking: str | None = None
+    "The reasoning."
+    signature: Annotated[Any | None, Inert()] = None
+    "A proof of the reasoning's origin; none is asked for."
+    data: Annotated[Any | None, Inert()] = None
+    "Redacted reasoning."
+    id: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The call's id."
+    name: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The function that was called."
+    input: dict[str, Any] | None = None
+    "The arguments of the call."
+    tool_use_id: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The call that this is the result of."
+    content: str | list[AnthropicResult] | None = None
+    "What the function returned, as text or as blocks."
+    is_error: bool | None = None
+    "The call failed; the model is told so."
     cache_control: Annotated[Any | None, Inert()] = None
     "A mark for the prompt cache."
+    citations: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Where the text is from; not done."
 
 
 class SystemMessage(MessageFields):
@@ -719,24 +825,55 @@ class CalledTool(ContractModel):
 
 
 class ResponsesItem(ContractModel):
-    """One item of a conversation; without a type it is a message."""
+    """One item of a conversation; without a type it is a message. Which other fields it needs is told by its type."""
 
-    type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["message", "reasoning"]})] = None
-    "Its form; only messages yet, and reasoning that says nothing."
+    type: Annotated[
+        str | None,
+        Field(max_length=64),
+        Guarded(neutral={"enum": ["message", "reasoning", "function_call", "function_call_output"]}),
+    ] = None
+    "Its form."
     role: Literal["user", "assistant", "system", "developer"] | None = None
     "Who speaks."
     content: str | list[ResponsesPart] | None = None
-    "What is said, as text or as parts."
+    "What is said or thought, as text or as parts."
+    summary: Annotated[list[ResponsesPart] | None, Honoured(neutral={"maxItems": 0})] = None
+    "Reasoning, summed up; it is read where the whole of it is missing."
+    call_id: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The id of the call."
+    name: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The function that was called."
+    namespace: Annotated[str | None, Field(max_length=128, min_length=1)] = None
+    "The namespace of the function."
+    arguments: str | None = None
+    "The arguments, as the text of a JSON object."
+    output: str | list[ResponsesPart] | None = None
+    "What the function returned, as text or as parts."
     id: Annotated[Any | None, Inert()] = None
     "The item's name."
     status: Annotated[Any | None, Inert()] = None
     "Whether the item is complete."
     phase: Annotated[Any | None, Inert()] = None
     "What the message was for."
-    summary: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Reasoning, summed up; not read yet."
     encrypted_content: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
     "Reasoning that only its maker can read; it is not read here."
+
+
+class ResponsesTool(ContractModel):
+    """A function, a namespace of functions, or a tool of another kind, which is left out."""
+
+    type: Annotated[str, Field(max_length=64)]
+    "The kind of the tool."
+    name: Annotated[str | None, Field(max_length=128, min_length=1)] = None
+    "Its name, unique among its neighbours."
+    description: str | None = None
+    "What it does, for the model."
+    parameters: dict[str, Any] | None = None
+    "Its arguments, as a JSON schema of an object; without one any object is taken."
+    strict: bool | None = None
+    "Refuse a schema that cannot be held; otherwise it may be loosened to any object."
+    tools: Annotated[list[ResponsesFunction] | None, Field(max_length=512)] = None
+    "The functions of a namespace; the model sees each as `namespace__name`."
 
 
 class SamplingFields(ContractModel):
@@ -919,46 +1056,15 @@ class NamedToolChoice(ContractModel):
     "The function."
 
 
-class MessagesFields(ContractModel):
-    """A conversation in Anthropic's form."""
+class AnthropicMessage(ContractModel):
+    """One message of a conversation."""
 
-    model: Annotated[str | None, Field(max_length=512)] = None
-    "Which model answers; with one model any name is served, and the reply says which."
-    messages: Annotated[list[AnthropicMessage], Field(min_length=1)]
-    "The conversation so far, oldest first."
-    system: str | list[AnthropicBlock] | None = None
-    "Instructions, as text or as blocks of text; Claude Code's billing block is left out."
-    stream: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
-    "Send the answer as server-sent events while it is written."
-    tools: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Functions that the model may call; not done yet."
-    tool_choice: Annotated[MessagesFieldsToolChoice | None, Honoured(neutral={"maxProperties": 0})] = None
-    "Whether and which function must be called; without functions there is none."
-    thinking: Annotated[MessagesFieldsThinking | None, Honoured(neutral={"maxProperties": 0})] = None
-    "Reasoning before the answer; the model decides, which here is never."
-    output_config: Annotated[MessagesFieldsOutputConfig | None, Honoured(neutral={"maxProperties": 0})] = None
-    "How hard to try, and the answer's form."
-    context_management: Annotated[
-        dict[str, Any] | None,
-        Guarded(neutral={"enum": [{}, {"edits": []}, {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}]}),
-    ] = None
-    "Changes to the conversation by the server; only the one that changes nothing."
-    mcp_servers: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Servers of tools; not done."
-    container: Annotated[Any | None, Guarded()] = None
-    "A place for code to run in; not done."
-    chat_template_kwargs: Annotated[dict[str, Any] | None, Honoured(neutral={"maxProperties": 0})] = None
-    "Variables for the chat template."
-    betas: Annotated[Any | None, Inert()] = None
-    "Names of trials at Anthropic."
-    inference_geo: Annotated[Any | None, Inert()] = None
-    "Where to compute."
-    speed: Annotated[Any | None, Inert()] = None
-    "A price class."
-
-
-class MessagesRequest(SamplingFields, BudgetFields, EditorFields, BookkeepingFields, MessagesFields):
-    """A conversation to go on with, in Anthropic's words."""
+    role: Literal["user", "assistant", "system"]
+    "Who speaks; `system` in the middle is an instruction like those before."
+    content: str | list[AnthropicBlock]
+    "What is said, as text or as blocks."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
 
 
 class CompletionRequest(
@@ -1141,14 +1247,14 @@ class ResponsesRequest(SamplingFields, BudgetFields, EditorFields, ReportingFiel
     "Reasoning before the answer."
     text: Annotated[Text | None, Honoured(neutral={"maxProperties": 0})] = None
     "The answer's form."
-    tools: Annotated[list[dict[str, Any]] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Functions that the model may call; not done yet."
+    tools: Annotated[list[ResponsesTool] | None, Honoured(neutral={"maxItems": 0})] = None
+    "Functions that the model may call, and namespaces of them. Built-in and freeform tools are left out, which the answer tells in `tools_left_out`."
     tool_choice: Annotated[
-        Annotated[str | None, Field(max_length=64)] | dict[str, Any] | None, Guarded(neutral={"enum": ["none", "auto"]})
+        Literal["none", "auto", "required"] | ResponsesToolChoice | None, Honoured(neutral={"enum": ["none", "auto"]})
     ] = None
-    "Whether and which function must be called; not done yet."
-    parallel_tool_calls: Annotated[Any | None, Inert()] = None
-    "Whether several calls may be made at once; none is yet."
+    "Whether a function must be called: `auto` is the model's choice, `none` forbids it, `required` demands it, and an object names the one."
+    parallel_tool_calls: Annotated[bool | None, Honoured(neutral={"enum": [True]})] = None
+    "Whether an answer may have several calls; absent means that it may."
     max_tool_calls: Annotated[Any | None, Inert()] = None
     "Most calls of built-in tools; there are none."
     previous_response_id: Annotated[
@@ -1200,6 +1306,48 @@ class ToolFields(ContractModel):
     "OpenAI's web search; not done."
     omni: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "hal0's tool loop over the other kinds of model; not done yet."
+
+
+class MessagesFields(ContractModel):
+    """A conversation in Anthropic's form."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which model answers; with one model any name is served, and the reply says which."
+    messages: Annotated[list[AnthropicMessage], Field(min_length=1)]
+    "The conversation so far, oldest first."
+    system: str | list[AnthropicBlock] | None = None
+    "Instructions, as text or as blocks of text; Claude Code's billing block is left out."
+    stream: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Send the answer as server-sent events while it is written."
+    tools: Annotated[list[AnthropicTool] | None, Honoured(neutral={"maxItems": 0})] = None
+    "Functions that the model may call."
+    tool_choice: Annotated[MessagesFieldsToolChoice | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Whether and which function must be called."
+    thinking: Annotated[MessagesFieldsThinking | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Reasoning before the answer."
+    output_config: Annotated[MessagesFieldsOutputConfig | None, Honoured(neutral={"maxProperties": 0})] = None
+    "How hard to try, and the answer's form."
+    context_management: Annotated[
+        dict[str, Any] | None,
+        Guarded(neutral={"enum": [{}, {"edits": []}, {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}]}),
+    ] = None
+    "Changes to the conversation by the server; only the one that changes nothing."
+    mcp_servers: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Servers of tools; not done."
+    container: Annotated[Any | None, Guarded()] = None
+    "A place for code to run in; not done."
+    chat_template_kwargs: Annotated[dict[str, Any] | None, Honoured(neutral={"maxProperties": 0})] = None
+    "Variables for the chat template."
+    betas: Annotated[Any | None, Inert()] = None
+    "Names of trials at Anthropic."
+    inference_geo: Annotated[Any | None, Inert()] = None
+    "Where to compute."
+    speed: Annotated[Any | None, Inert()] = None
+    "A price class."
+
+
+class MessagesRequest(SamplingFields, BudgetFields, EditorFields, BookkeepingFields, MessagesFields):
+    """A conversation to go on with, in Anthropic's words."""
 
 
 class TokenizeRequest(ContractModel):

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 935b872cb1e669e1e3f8a0fc068358af34b9add6389c0458a3629d5c12d167ff; datamodel-code-generator 0.89.0
+sha256 of openapi/: 04d0b02de60be6eb3e7a6e845d95dae6e5386f1948942d8c9774755f8134d493; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -38,6 +38,17 @@ class AnthropicError(ContractModel):
     "The request's id in the log."
 
 
+class AnthropicThought(ContractModel):
+    """A block of reasoning."""
+
+    type: Literal["thinking"]
+    "The form of this block."
+    thinking: str
+    "The reasoning."
+    signature: str
+    "A mark without meaning; reasoning is taken back without a proof."
+
+
 class AnthropicText(ContractModel):
     """A block of text."""
 
@@ -45,6 +56,32 @@ class AnthropicText(ContractModel):
     "The form of this block."
     text: str
     "The text."
+
+
+class AnthropicToolUse(ContractModel):
+    """A function to call."""
+
+    type: Literal["tool_use"]
+    "The form of this block."
+    id: str
+    "Unique for each call; begins with call_."
+    name: str
+    "The name."
+    input: dict[str, Any]
+    "The arguments; empty at the beginning of a stream, and where the answer was cut inside them."
+    partial_input: str | None = None
+    "The text of the arguments, as far as it came; only where the answer was cut inside them."
+
+
+class AnthropicUsageOutputTokensDetails(ContractModel):
+    """What they were for; only of answers with reasoning."""
+
+    reasoning_tokens: Annotated[int, Field(ge=0)]
+    "Tokens of reasoning."
+    reasoning_closed_at: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of reasoning after which it was closed by the server; only then."
+    reasoning_closed_by: Literal["max_thinking_tokens", "answer_room"] | None = None
+    "What closed it; only when the server did."
 
 
 class AnthropicUsage(ContractModel):
@@ -58,16 +95,24 @@ class AnthropicUsage(ContractModel):
     "Always 0; keeping a prompt costs nothing."
     output_tokens: Annotated[int, Field(ge=0)]
     "Tokens that were generated."
+    output_tokens_details: AnthropicUsageOutputTokensDetails | None = None
+    "What they were for; only of answers with reasoning."
 
 
 class AnthropicEventDelta(ContractModel):
     """What is new."""
 
-    type: Literal["text_delta"] | None = None
+    type: Literal["text_delta", "thinking_delta", "signature_delta", "input_json_delta"] | None = None
     "The form of a block's delta."
     text: str | None = None
     "The text that is new."
-    stop_reason: Literal["end_turn", "max_tokens", "stop_sequence"] | None = None
+    thinking: str | None = None
+    "The reasoning that is new."
+    signature: str | None = None
+    "The mark of the block, before its end."
+    partial_json: str | None = None
+    "The next piece of the arguments' text."
+    stop_reason: Literal["end_turn", "max_tokens", "stop_sequence", "tool_use"] | None = None
     "Why it ended."
     stop_sequence: str | None = None
     "The stop text that was met."
@@ -440,6 +485,34 @@ class IncompleteDetails(ContractModel):
     "The reason."
 
 
+class ReasoningText(ContractModel):
+    """A text of reasoning."""
+
+    type: Literal["reasoning_text"]
+    "The form of this part."
+    text: str
+    "The text."
+
+
+class OutputCall(ContractModel):
+    """A function to call."""
+
+    id: str
+    "Unique; begins with fc_."
+    type: Literal["function_call"]
+    "The form of this item."
+    status: Literal["in_progress", "completed", "incomplete"]
+    "How far it is."
+    call_id: str
+    "What its result refers to."
+    name: str
+    "The name."
+    namespace: str | None = None
+    "The namespace of the function, where it has one."
+    arguments: str
+    "The text of a JSON object; cut short where the answer is."
+
+
 class OutputText(ContractModel):
     """A text of the model."""
 
@@ -467,6 +540,10 @@ class ResponsesUsageOutputTokensDetails(ContractModel):
 
     reasoning_tokens: Annotated[int, Field(ge=0)]
     "Tokens of reasoning."
+    reasoning_closed_at: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of reasoning after which it was closed by the server; only then."
+    reasoning_closed_by: Literal["max_thinking_tokens", "answer_room"] | None = None
+    "What closed it; only when the server did."
 
 
 class ResponsesUsage(ContractModel):
@@ -950,55 +1027,6 @@ class PromptProgress(ContractModel):
     "Milliseconds since the prompt was begun."
 
 
-class AnthropicAnswer(ContractModel):
-    """A whole answer."""
-
-    id: str
-    "Unique for each answer; begins with msg_."
-    type: Literal["message"]
-    "The kind of this object."
-    role: Literal["assistant"]
-    "Who speaks."
-    model: str
-    "The model that answered."
-    content: list[AnthropicText]
-    "What was said."
-    stop_reason: Annotated[Literal["end_turn", "max_tokens", "stop_sequence"] | None, Field(...)]
-    "Why it ended; null at the beginning of a stream."
-    stop_sequence: Annotated[str | None, Field(...)]
-    "The stop text that was met."
-    usage: AnthropicUsage
-    timings: Timings | None = None
-
-
-class AnthropicEvent(ContractModel):
-    """One event of a streamed answer."""
-
-    type: Literal[
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-        "ping",
-        "error",
-    ]
-    "Which."
-    message: AnthropicAnswer | None = None
-    index: Annotated[int | None, Field(ge=0)] = None
-    "Which block."
-    content_block: AnthropicText | None = None
-    delta: AnthropicEventDelta | None = None
-    "What is new."
-    usage: AnthropicUsage | None = None
-    timings: Timings | None = None
-    error: AnthropicEventError | None = None
-    "Why the answer ended with a fault."
-    request_id: str | None = None
-    "The request's id in the log."
-
-
 class CacheReport(ContractModel):
     """The prefix cache of one model. Counts and milliseconds are totals since the start."""
 
@@ -1295,6 +1323,23 @@ class NativeCompletion(ContractModel):
     "Log probabilities of its tokens, when asked for."
 
 
+class OutputReasoning(ContractModel):
+    """Reasoning of the model."""
+
+    id: str
+    "Unique; begins with rs_."
+    type: Literal["reasoning"]
+    "The form of this item."
+    status: Literal["in_progress", "completed", "incomplete"]
+    "How far it is."
+    summary: list[Any]
+    "Always empty."
+    content: list[ReasoningText]
+    "What was thought."
+    encrypted_content: str | None = None
+    "Always null."
+
+
 class OutputMessage(ContractModel):
     """A message of the model."""
 
@@ -1382,6 +1427,58 @@ class Tokens(ContractModel):
     "Tokens of one context."
     token_strs: list[str] | None = None
     "Their texts, when asked for."
+
+
+class AnthropicAnswer(ContractModel):
+    """A whole answer."""
+
+    id: str
+    "Unique for each answer; begins with msg_."
+    type: Literal["message"]
+    "The kind of this object."
+    role: Literal["assistant"]
+    "Who speaks."
+    model: str
+    "The model that answered."
+    content: list[Annotated[AnthropicThought | AnthropicText | AnthropicToolUse, Field(discriminator="type")]]
+    "What was thought, said and called."
+    stop_reason: Annotated[Literal["end_turn", "max_tokens", "stop_sequence", "tool_use"] | None, Field(...)]
+    "Why it ended; null at the beginning of a stream."
+    stop_sequence: Annotated[str | None, Field(...)]
+    "The stop text that was met."
+    usage: AnthropicUsage
+    timings: Timings | None = None
+
+
+class AnthropicEvent(ContractModel):
+    """One event of a streamed answer."""
+
+    type: Literal[
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "ping",
+        "error",
+    ]
+    "Which."
+    message: AnthropicAnswer | None = None
+    index: Annotated[int | None, Field(ge=0)] = None
+    "Which block."
+    content_block: Annotated[
+        AnthropicThought | AnthropicText | AnthropicToolUse | None, Field(discriminator="type")
+    ] = None
+    "A block of reasoning, of text, or a call of a function."
+    delta: AnthropicEventDelta | None = None
+    "What is new."
+    usage: AnthropicUsage | None = None
+    timings: Timings | None = None
+    error: AnthropicEventError | None = None
+    "Why the answer ended with a fault."
+    request_id: str | None = None
+    "The request's id in the log."
 
 
 class ChatAnswer(ContractModel):
@@ -1474,96 +1571,6 @@ class ModelList(ContractModel):
     "The same models, as llama-server lists them a second time."
 
 
-class Response(ContractModel):
-    """An answer."""
-
-    id: str
-    "Unique for each answer; begins with resp_."
-    object: Literal["response"]
-    "The kind of this object."
-    created_at: Annotated[int, Field(ge=0)]
-    "Unix time in seconds."
-    completed_at: Annotated[int | None, Field(ge=0)] = None
-    "Unix time of its end."
-    status: Literal["in_progress", "completed", "incomplete", "failed"]
-    "How far it is; cut at its budget it is incomplete."
-    error: ResponseError | None = None
-    "Why it failed."
-    incomplete_details: IncompleteDetails | None = None
-    "Why it is incomplete."
-    instructions: str | None = None
-    "The instructions of the request."
-    max_output_tokens: int | None = None
-    "The budget that was asked for."
-    model: str
-    "The model that answered."
-    output: list[OutputMessage]
-    "What was said."
-    parallel_tool_calls: bool
-    "As the request said."
-    previous_response_id: str | None = None
-    "Always null; there is no store."
-    reasoning: dict[str, Any] | None = None
-    "The reasoning settings."
-    store: bool | None = None
-    "Always false."
-    temperature: float | None = None
-    "The temperature in force."
-    text: dict[str, Any] | None = None
-    "The answer's form."
-    tool_choice: str
-    "How functions are chosen."
-    tools: list[dict[str, Any]]
-    "The functions; none yet."
-    top_p: float | None = None
-    "The top_p in force."
-    truncation: str | None = None
-    "Always disabled."
-    usage: ResponsesUsage | None = None
-    "Token counts, once it has ended."
-    metadata: dict[str, Any] | None = None
-    "Always empty."
-    timings: Timings | None = None
-
-
-class ResponseEvent(ContractModel):
-    """One event of a streamed answer; the last is completed, incomplete or failed."""
-
-    type: Literal[
-        "response.created",
-        "response.in_progress",
-        "response.output_item.added",
-        "response.content_part.added",
-        "response.output_text.delta",
-        "response.output_text.done",
-        "response.content_part.done",
-        "response.output_item.done",
-        "response.completed",
-        "response.incomplete",
-        "response.failed",
-    ]
-    "Which."
-    sequence_number: Annotated[int, Field(ge=0)]
-    "Its place in the stream."
-    response: Response | None = None
-    output_index: Annotated[int | None, Field(ge=0)] = None
-    "Which item."
-    content_index: Annotated[int | None, Field(ge=0)] = None
-    "Which part of it."
-    item_id: str | None = None
-    "The item's id."
-    item: OutputMessage | None = None
-    part: OutputText | None = None
-    delta: str | None = None
-    "The text that is new."
-    text: str | None = None
-    "The whole text."
-    logprobs: list[Any] | None = None
-    "Always empty."
-    prompt_progress: PromptProgress | None = None
-    timings: Timings | None = None
-
-
 class ChatChoice(ContractModel):
     """One of the answers."""
 
@@ -1605,6 +1612,108 @@ class Completion(ContractModel):
     "The answers, prompt by prompt."
     usage: Usage
     timings: Timings
+
+
+class Response(ContractModel):
+    """An answer."""
+
+    id: str
+    "Unique for each answer; begins with resp_."
+    object: Literal["response"]
+    "The kind of this object."
+    created_at: Annotated[int, Field(ge=0)]
+    "Unix time in seconds."
+    completed_at: Annotated[int | None, Field(ge=0)] = None
+    "Unix time of its end."
+    status: Literal["in_progress", "completed", "incomplete", "failed"]
+    "How far it is; cut at its budget it is incomplete."
+    error: ResponseError | None = None
+    "Why it failed."
+    incomplete_details: IncompleteDetails | None = None
+    "Why it is incomplete."
+    instructions: str | None = None
+    "The instructions of the request."
+    max_output_tokens: int | None = None
+    "The budget that was asked for."
+    model: str
+    "The model that answered."
+    output: list[Annotated[OutputReasoning | OutputMessage | OutputCall, Field(discriminator="type")]]
+    "What was thought, said and called."
+    parallel_tool_calls: bool
+    "As the request said."
+    previous_response_id: str | None = None
+    "Always null; there is no store."
+    reasoning: dict[str, Any] | None = None
+    "The reasoning settings."
+    store: bool | None = None
+    "Always false."
+    temperature: float | None = None
+    "The temperature in force."
+    text: dict[str, Any] | None = None
+    "The answer's form."
+    tool_choice: str | dict[str, Any]
+    "How functions are chosen."
+    tools: list[dict[str, Any]]
+    "The tools of the request that the model was shown."
+    tools_left_out: list[str] | None = None
+    "The kinds of tools of the request that it was not shown; only where there are some."
+    top_p: float | None = None
+    "The top_p in force."
+    truncation: str | None = None
+    "Always disabled."
+    usage: ResponsesUsage | None = None
+    "Token counts, once it has ended."
+    metadata: dict[str, Any] | None = None
+    "Always empty."
+    timings: Timings | None = None
+
+
+class ResponseEvent(ContractModel):
+    """One event of a streamed answer; the last is completed, incomplete or failed."""
+
+    type: Literal[
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.reasoning_text.delta",
+        "response.reasoning_text.done",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+        "response.incomplete",
+        "response.failed",
+    ]
+    "Which."
+    sequence_number: Annotated[int, Field(ge=0)]
+    "Its place in the stream."
+    response: Response | None = None
+    output_index: Annotated[int | None, Field(ge=0)] = None
+    "Which item."
+    content_index: Annotated[int | None, Field(ge=0)] = None
+    "Which part of it."
+    item_id: str | None = None
+    "The item's id."
+    item: Annotated[OutputReasoning | OutputMessage | OutputCall | None, Field(discriminator="type")] = None
+    "Reasoning, a message, or a call of a function."
+    part: OutputText | ReasoningText | None = None
+    "The part."
+    delta: str | None = None
+    "The text that is new."
+    text: str | None = None
+    "The whole text."
+    arguments: str | None = None
+    "The whole arguments."
+    name: str | None = None
+    "The function."
+    logprobs: list[Any] | None = None
+    "Always empty."
+    prompt_progress: PromptProgress | None = None
+    timings: Timings | None = None
 
 
 class ChatCompletion(ContractModel):

@@ -6,16 +6,35 @@ the input's counts, since only then it is known how much of the prompt came from
 
 from __future__ import annotations
 
+import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from troth.dialects.sse import event_frame
 from troth.dialects.timings import timings_of
-from troth.domain import Choice, Ended, Event, Finished, Reply, Said, Usage
+from troth.dialects.usage import thoughts_of
+from troth.domain import (
+    CallBegan,
+    CallSaid,
+    Choice,
+    Ended,
+    Event,
+    Finished,
+    FinishReason,
+    Reply,
+    Said,
+    Thought,
+    ToolCall,
+    Usage,
+)
 from troth.errors import EngineFault, Refusal
 
 PING = event_frame("ping", {"type": "ping"})
+SIGNATURE = "unsigned"  # clients want one, and give it back; nobody checks it here
+REASONS: Mapping[FinishReason, str] = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
+Kind = Literal["text", "thinking", "tool_use"]
 TYPES = {429: "rate_limit_error", 500: "api_error", 503: "overloaded_error"}
 
 
@@ -45,18 +64,38 @@ class Heading:
 def whole(reply: Reply, heading: Heading) -> dict[str, Any]:
     """The answer as one message."""
     (choice,) = reply.choices
-    content = [{"type": "text", "text": choice.text}] if choice.text else []
+    content: list[dict[str, Any]] = []
+    if choice.thoughts:
+        content.append({"type": "thinking", "thinking": choice.thoughts, "signature": SIGNATURE})
+    if choice.text:
+        content.append({"type": "text", "text": choice.text})
+    content += [_tool_use(call) for call in choice.calls]
     return heading.message(content, usage_of(reply.usage)) | _ending(choice) | {"timings": timings_of(reply.timings)}
 
 
-def usage_of(usage: Usage) -> dict[str, int]:
+def _tool_use(call: ToolCall) -> dict[str, Any]:
+    """A call. Arguments that were cut are no object: then their text is told beside an empty one."""
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        arguments = None
+    block: dict[str, Any] = {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments or {}}
+    if not isinstance(arguments, dict):
+        block |= {"input": {}, "partial_input": call.arguments}
+    return block
+
+
+def usage_of(usage: Usage) -> dict[str, Any]:
     """The counts: the three of the input sum to the prompt."""
-    return {
+    told: dict[str, Any] = {
         "input_tokens": usage.prompt_tokens - usage.cached_tokens,
         "cache_read_input_tokens": usage.cached_tokens,
         "cache_creation_input_tokens": 0,
         "output_tokens": usage.answer_tokens,
     }
+    if usage.thoughts.tokens:
+        told["output_tokens_details"] = thoughts_of(usage.thoughts)
+    return told
 
 
 def fault_of(refusal: Refusal, request_id: str) -> dict[str, Any]:
@@ -75,11 +114,15 @@ UNFORESEEN = event_frame(
 
 
 class MessageEvents:
-    """Writes the events of one answer as Anthropic's. Holds one answer's state."""
+    """Writes the events of one answer as Anthropic's. Holds one answer's state.
+
+    A block is open while events of its kind come; the first of another kind closes it and opens the next.
+    """
 
     def __init__(self, heading: Heading) -> None:
         self._heading = heading
-        self._is_open = False
+        self._index = -1  # of the block that was opened last
+        self._open: Kind | None = None
         self._end = Choice()
 
     def open_all(self) -> bytes:
@@ -99,8 +142,16 @@ class MessageEvents:
         """The events that `event` causes, none to several."""
         match event:
             case Said() if event.text:
-                delta = _frame("content_block_delta", index=0, delta={"type": "text_delta", "text": event.text})
-                return self._opened() + delta
+                opened = self._in("text", {"type": "text", "text": ""})
+                return opened + self._delta({"type": "text_delta", "text": event.text})
+            case Thought():
+                opened = self._in("thinking", {"type": "thinking", "thinking": "", "signature": ""})
+                return opened + self._delta({"type": "thinking_delta", "thinking": event.text})
+            case CallBegan():
+                block = {"type": "tool_use", "id": event.id, "name": event.name, "input": {}}
+                return self._closed() + self._in("tool_use", block)
+            case CallSaid():
+                return self._delta({"type": "input_json_delta", "partial_json": event.text})
             case Ended():
                 self._end = Choice(finish=event.finish, stop_text=event.stop_text)
                 return b""
@@ -110,14 +161,26 @@ class MessageEvents:
             case _:
                 return b""
 
-    def _opened(self) -> bytes:
-        if self._is_open:
+    def _in(self, kind: Kind, block: dict[str, Any]) -> bytes:
+        """A block of this kind is open."""
+        if self._open == kind:
             return b""
-        self._is_open = True
-        return _frame("content_block_start", index=0, content_block={"type": "text", "text": ""})
+        closed = self._closed()
+        self._open = kind
+        self._index += 1
+        return closed + _frame("content_block_start", index=self._index, content_block=block)
+
+    def _delta(self, delta: dict[str, Any]) -> bytes:
+        return _frame("content_block_delta", index=self._index, delta=delta)
 
     def _closed(self) -> bytes:
-        return _frame("content_block_stop", index=0) if self._is_open else b""
+        if self._open is None:
+            return b""
+        signed = b""
+        if self._open == "thinking":
+            signed = self._delta({"type": "signature_delta", "signature": SIGNATURE})
+        self._open = None
+        return signed + _frame("content_block_stop", index=self._index)
 
 
 def _frame(kind: str, **body: Any) -> bytes:
@@ -127,4 +190,4 @@ def _frame(kind: str, **body: Any) -> bytes:
 def _ending(choice: Choice) -> dict[str, Any]:
     if choice.stop_text is not None:
         return {"stop_reason": "stop_sequence", "stop_sequence": choice.stop_text}
-    return {"stop_reason": "max_tokens" if choice.finish == "length" else "end_turn", "stop_sequence": None}
+    return {"stop_reason": REASONS[choice.finish], "stop_sequence": None}

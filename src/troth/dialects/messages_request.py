@@ -3,40 +3,48 @@
 Divergences from Anthropic:
 1. `max_tokens` may be left out; OpenAI's and llama-server's sampling fields are taken too.
 2. A system message in the middle of a conversation joins the instructions before it, as on chat.
-3. `thinking` of the type `adaptive` leaves it to the model, which does not reason yet.
+3. `thinking` of the types `adaptive` and `between-tools` leaves it to the model's chat template.
+4. A last message of the assistant is gone on with, as at Anthropic; blanks at its end stay.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from troth._generated.models import AnthropicBlock, MessagesRequest
 from troth.dialects.fields import bounded, named, sampled
-from troth.domain import Ask, Role, Talk, Turn
+from troth.dialects.forms import schema_form
+from troth.dialects.thoughts import Spoken
+from troth.domain import Ask, Role, Talk, Thinking, Tool, ToolCall, ToolRules, Turn
 from troth.errors import BadRequest, Unsupported
 
 BILLING = "x-anthropic-billing-header:"  # Claude Code's first system block: another one for every first prompt
+FAILED = "Error: "  # what the model reads before the result of a call that failed
+SPEAKERS = {"thinking": "assistant", "redacted_thinking": "assistant", "tool_use": "assistant", "tool_result": "user"}
 
 
 def read(body: MessagesRequest, given: frozenset[str], caller: str, *, strip_billing_header: bool) -> Ask:
-    """What the client asked for. Raises Unsupported for what this API's answers have no form for."""
+    """What the client asked for. Raises BadRequest for blocks that lack something or stand with the wrong speaker."""
     if (body.n or 1) != 1:
         raise Unsupported("n is not supported here: leave it out or send 1.", param="n")
-    if body.messages[-1].role == "assistant":
-        path = f"messages.{len(body.messages) - 1}.role"
-        raise Unsupported(
-            f"{path}: the last message is the assistant's, and continuing it is not supported here yet; end with a "
-            "message of the user.",
-            param=path,
-        )
-    turns = [_turn(message, f"messages.{number}") for number, message in enumerate(body.messages)]
+    turns = [turn for number, message in enumerate(body.messages) for turn in _turns(message, f"messages.{number}")]
     system = _system(body, strip_billing_header=strip_billing_header)
     if system:
         turns.insert(0, Turn(role="system", text=system))
+    form = body.output_config.format if body.output_config is not None else None
     return Ask(
-        source=Talk(tuple(turns), template_kwargs=dict(body.chat_template_kwargs or {})),
+        source=Talk(
+            tuple(turns),
+            continues=bool(turns) and turns[-1].role == "assistant" and not turns[-1].calls,
+            template_kwargs=dict(body.chat_template_kwargs or {}),
+            tools=_rules(body),
+            thinking=_thinking(body),
+        ),
         model=body.model,
         given=given,
+        form=None if form is None else schema_form(form.schema_, "output_config.format.schema"),
         tag=named(body, None, caller),
         **sampled(body),
         **bounded(body),
@@ -52,15 +60,102 @@ def _system(body: MessagesRequest, *, strip_billing_header: bool) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def _turn(message: Any, path: str) -> Turn:
+def _turns(message: Any, path: str) -> Iterator[Turn]:
+    """The turns of one message: results of calls are turns of their own, before and between what is said."""
     role: Role = message.role
     if isinstance(message.content, str):
-        return Turn(role=role, text=message.content)
-    texts = [_text_of(block, f"{path}.content.{number}") for number, block in enumerate(message.content)]
-    return Turn(role=role, text="\n".join(texts))
+        yield Turn(role=role, text=message.content)
+        return
+    texts: list[str] = []
+    thoughts: list[str] = []
+    calls: list[ToolCall] = []
+    has_results = False
+    for number, block in enumerate(message.content):
+        at = f"{path}.content.{number}"
+        if SPEAKERS.get(block.type, role) != role:
+            raise BadRequest(f"{at}: a {block.type} block is the {SPEAKERS[block.type]}'s, not the {role}'s.", param=at)
+        match block.type:
+            case "thinking":
+                thoughts.append(_needed(block.thinking, f"{at}.thinking"))
+            case "tool_use":
+                calls.append(_call(block, at))
+            case "tool_result":
+                if texts:
+                    yield Turn(role=role, text="\n".join(texts))
+                    texts = []
+                has_results = True
+                yield _result(block, at)
+            case "text":
+                texts.append(_text_of(block, at))
+    if texts or not has_results:
+        reasoning = "\n".join(thoughts) or None
+        yield Turn(role=role, text="\n".join(texts), reasoning=reasoning, calls=tuple(calls))
+
+
+def _call(block: AnthropicBlock, at: str) -> ToolCall:
+    arguments = _needed(block.input, f"{at}.input")
+    return ToolCall(
+        _needed(block.id, f"{at}.id"),
+        _needed(block.name, f"{at}.name"),
+        json.dumps(arguments, ensure_ascii=False),
+    )
+
+
+def _result(block: AnthropicBlock, at: str) -> Turn:
+    content = block.content or ""
+    if not isinstance(content, str):
+        content = "\n".join(_needed(part.text, f"{at}.content.{n}.text") for n, part in enumerate(content))
+    text = FAILED + content if block.is_error else content
+    return Turn(role="tool", text=text, call_id=_needed(block.tool_use_id, f"{at}.tool_use_id"))
 
 
 def _text_of(block: AnthropicBlock, path: str) -> str:
-    if block.text is None:
-        raise BadRequest(f"{path}.text: Field required.", param=f"{path}.text", code="missing_required_parameter")
-    return block.text
+    return str(_needed(block.text, f"{path}.text"))
+
+
+def _needed(value: Any, path: str) -> Any:
+    if value is None:
+        raise BadRequest(f"{path}: Field required.", param=path, code="missing_required_parameter")
+    return value
+
+
+def _rules(body: MessagesRequest) -> ToolRules:
+    tools = tuple(
+        Tool(
+            name=tool.name,
+            description=tool.description or "",
+            parameters=tool.input_schema or {},
+            strict=bool(tool.strict),
+            path=f"tools.{number}",
+        )
+        for number, tool in enumerate(body.tools or ())
+    )
+    choice = body.tool_choice
+    if choice is None:
+        return ToolRules(tools=tools)
+    parallel = not choice.disable_parallel_tool_use
+    match choice.type:
+        case "any":
+            return ToolRules(tools=tools, mode="required", parallel=parallel)
+        case "tool":
+            only = _needed(choice.name, "tool_choice.name")
+            return ToolRules(tools=tools, mode="required", only=only, parallel=False)
+        case "none":
+            return ToolRules(tools=tools, mode="none")
+        case _:
+            return ToolRules(tools=tools, parallel=parallel)
+
+
+def _thinking(body: MessagesRequest) -> Thinking:
+    spoken = Spoken()
+    if body.thinking is not None:
+        if body.thinking.type in ("enabled", "disabled"):
+            spoken.enabled.say(body.thinking.type == "enabled", "thinking.type")
+        if body.thinking.type != "disabled":
+            spoken.budget.say(body.thinking.budget_tokens, "thinking.budget_tokens")
+    if spoken.enabled.value is not False and body.output_config is not None:
+        spoken.effort.say(body.output_config.effort, "output_config.effort")
+    told = (body.chat_template_kwargs or {}).get("enable_thinking")
+    if isinstance(told, bool):
+        spoken.enabled.say(told, "chat_template_kwargs.enable_thinking")
+    return spoken.thinking(effort_is_wish=True)

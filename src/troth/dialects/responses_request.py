@@ -3,22 +3,31 @@
 Divergences from OpenAI:
 1. `instructions`, then system and developer messages wherever they stand, become one system message.
 2. llama-server's and vLLM's sampling fields are taken too.
+3. Reasoning, a message and calls that follow each other are one turn of the assistant.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from troth._generated.models import CreateResponseParameters, ResponsesItem, ResponsesRequest
 from troth.dialects.fields import bounded, named, reported, sampled
-from troth.domain import Ask, Role, Talk, Turn
+from troth.dialects.forms import schema_form
+from troth.dialects.responses_tools import Toolbox, flat_name
+from troth.dialects.thoughts import Spoken
+from troth.domain import Ask, Form, Role, Talk, Thinking, ToolCall, Turn
 from troth.errors import BadRequest, Unsupported
 
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 
 
 def read(
-    body: ResponsesRequest, given: frozenset[str], parameters: CreateResponseParameters | None, caller: str
+    body: ResponsesRequest,
+    given: frozenset[str],
+    parameters: CreateResponseParameters | None,
+    caller: str,
+    toolbox: Toolbox,
 ) -> Ask:
     """What the client asked for. Raises BadRequest for items that lack something, Unsupported for several answers."""
     if (body.n or 1) != 1:
@@ -27,9 +36,15 @@ def read(
     if body.instructions:
         turns.insert(0, Turn(role="system", text=body.instructions))
     return Ask(
-        source=Talk(tuple(turns), template_kwargs=_template_kwargs(body)),
+        source=Talk(
+            tuple(turns),
+            template_kwargs=body.chat_template_kwargs or {},
+            tools=toolbox.rules,
+            thinking=_thinking(body),
+        ),
         model=body.model,
         given=given,
+        form=_form(body),
         tag=named(body, parameters, caller),
         **sampled(body),
         **bounded(body),
@@ -37,55 +52,84 @@ def read(
     )
 
 
-def _template_kwargs(body: ResponsesRequest) -> dict[str, Any]:
-    kwargs = dict(body.chat_template_kwargs or {})
-    if body.reasoning is not None and body.reasoning.effort is not None:
-        kwargs.setdefault("enable_thinking", False)  # the contract let only "no reasoning" through
-    return kwargs
+def _thinking(body: ResponsesRequest) -> Thinking:
+    spoken = Spoken()
+    if body.reasoning is not None:
+        spoken.say_effort(body.reasoning.effort, "reasoning.effort")
+    told = (body.chat_template_kwargs or {}).get("enable_thinking")
+    if isinstance(told, bool):
+        spoken.enabled.say(told, "chat_template_kwargs.enable_thinking")
+    return spoken.thinking()
+
+
+def _form(body: ResponsesRequest) -> Form | None:
+    asked = body.text.format if body.text is not None else None
+    if asked is None or asked.type == "text":
+        return None
+    if asked.schema_ is not None:
+        return schema_form(asked.schema_, "text.format.schema")
+    if asked.type == "json_schema":
+        raise _missing("text.format.schema")
+    return Form(kind="json_object", path="text.format")
 
 
 def _turns(sent: str | list[ResponsesItem]) -> list[Turn]:
     if isinstance(sent, str):
         return [Turn(role="user", text=sent)]
-    turns = []
+    turns: list[Turn] = []
+    thought: str | None = None  # reasoning that belongs to the turn of the assistant that comes next
     for number, item in enumerate(sent):
-        if item.type == "reasoning":
-            _check_silent(item, f"input.{number}")
-            continue
-        if item.role is None:
-            raise _missing(f"input.{number}.role")
-        turns.append(Turn(role=_ROLES[item.role], text=_text(item.content, f"input.{number}.content")))
+        path = f"input.{number}"
+        match item.type:
+            case "reasoning":
+                thought = _thought(item, path)
+            case "function_call":
+                call = ToolCall(
+                    _needed(item.call_id, f"{path}.call_id"),
+                    flat_name(_needed(item.name, f"{path}.name"), item.namespace),
+                    _needed(item.arguments, f"{path}.arguments"),
+                )
+                if not (turns and turns[-1].role == "assistant" and thought is None):
+                    turns.append(Turn(role="assistant", text="", reasoning=thought))
+                turns[-1] = replace(turns[-1], calls=(*turns[-1].calls, call))
+                thought = None
+            case "function_call_output":
+                text = _text(item.output, f"{path}.output")
+                turns.append(Turn(role="tool", text=text, call_id=_needed(item.call_id, f"{path}.call_id")))
+            case _:
+                role = _ROLES[_needed(item.role, f"{path}.role")]
+                text = _text(item.content, f"{path}.content")
+                turns.append(Turn(role=role, text=text, reasoning=thought if role == "assistant" else None))
+                thought = None
     if not turns:
         raise BadRequest("`input` has no message: send at least one.", param="input")
     if turns[-1].role == "assistant":
-        path = f"input.{len(sent) - 1}.role"
+        path = f"input.{len(sent) - 1}"
         raise Unsupported(
-            f"{path}: the last item is the assistant's, and continuing it is not supported here yet; end with a "
-            "message of the user.",
+            f"{path}: the last item is the assistant's, and this API does not continue it; end with a message of the "
+            "user, or with the output of a call.",
             param=path,
         )
     return turns
 
 
-def _check_silent(item: ResponsesItem, path: str) -> None:
+def _thought(item: ResponsesItem, path: str) -> str | None:
+    """The reasoning of an item, or what it was summed up to; None when it says neither."""
     if item.content:
-        raise Unsupported(
-            f"{path}.content is not supported here: reasoning of earlier turns is not read yet; leave the item out.",
-            param=f"{path}.content",
-        )
+        return _text(item.content, f"{path}.content") or None
+    return _text(item.summary or (), f"{path}.summary") or None
 
 
 def _text(content: Any, path: str) -> str:  # a text, parts, or None
-    if content is None:
+    if isinstance(_needed(content, path), str):
+        return str(content)
+    return "\n".join(_needed(part.text, f"{path}.{number}.text") for number, part in enumerate(content))
+
+
+def _needed(value: Any, path: str) -> Any:
+    if value is None:
         raise _missing(path)
-    if isinstance(content, str):
-        return content
-    texts = []
-    for number, part in enumerate(content):
-        if part.text is None:
-            raise _missing(f"{path}.{number}.text")
-        texts.append(part.text)
-    return "\n".join(texts)
+    return value
 
 
 def _missing(path: str) -> BadRequest:

@@ -54,7 +54,7 @@ class Spoken:
         else:
             self.effort.say(effort, path)
 
-    def thinking(self, *, keeps: bool | None = None, separate: bool = True) -> Thinking:
+    def thinking(self, *, keeps: bool | None = None, separate: bool = True, effort_is_wish: bool = False) -> Thinking:
         """The one decision."""
         if self.enabled.value is False and self.effort.value is not None:
             raise BadRequest(
@@ -65,6 +65,7 @@ class Spoken:
         return Thinking(
             enabled=self.enabled.value,
             effort=self.effort.value,
+            effort_is_wish=effort_is_wish,
             budget_tokens=None if self.budget.value == -1 else self.budget.value,
             keeps=keeps,
             separate=separate,

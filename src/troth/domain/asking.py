@@ -133,6 +133,7 @@ class Thinking:
 
     enabled: bool | None = None
     effort: str | None = None  # a level by the template's own name
+    effort_is_wish: bool = False  # a template without levels ignores it
     budget_tokens: int | None = None  # most tokens of reasoning
     keeps: bool | None = None  # the reasoning of earlier turns stays in the prompt
     separate: bool = True  # reasoning is told apart from the text

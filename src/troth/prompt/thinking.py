@@ -58,7 +58,7 @@ def thinking_variables(thinking: Thinking, script: Script, sent: dict[str, Any])
                 "switch it off.",
                 param=thinking.field,
             )
-    if thinking.effort is not None:
+    if thinking.effort is not None and not (thinking.effort_is_wish and "reasoning_effort" not in reads):
         if "reasoning_effort" not in reads:
             raise BadRequest(
                 f"`{thinking.field}` is {thinking.effort!r}, and this model's chat template knows no levels: leave it "
