@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26b372d7fd6a1ec80abedaad126604f4fc84ac930b7c6eaa960d49075ac23b4e; datamodel-code-generator 0.89.0
+sha256 of openapi/: e24e20ca8fbeafb4a63bc06c87a68da668e795fd1f22459972d6f284a16a799e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
         "request_id": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "verbose": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "logprobs": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "top_logprobs": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "n_probs": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
@@ -309,7 +309,6 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
@@ -361,6 +360,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "input[].phase": FieldRule(contract_class="inert"),
         "input[].summary": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
         "input[].encrypted_content": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "instructions": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
         "reasoning": FieldRule(contract_class="honoured", neutral={"maxProperties": 0}),
         "reasoning.effort": FieldRule(contract_class="guarded", neutral={"enum": ["none", "minimal"]}),
@@ -573,7 +573,6 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
@@ -632,6 +631,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "preserved_tokens": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
         "suffix": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
         "add_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
+        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "response_fields": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
@@ -699,7 +699,6 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
@@ -757,6 +756,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "n_indent": FieldRule(contract_class="honoured", neutral={"enum": [0]}),
         "t_max_predict_ms": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "t_max_prompt_ms": FieldRule(contract_class="inert"),
+        "verbose": FieldRule(contract_class="inert"),
         "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "reasoning_format": FieldRule(contract_class="inert"),
         "prompt": FieldRule(contract_class="honoured"),
@@ -825,7 +825,6 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
@@ -883,6 +882,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "n_indent": FieldRule(contract_class="honoured", neutral={"enum": [0]}),
         "t_max_predict_ms": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "t_max_prompt_ms": FieldRule(contract_class="inert"),
+        "verbose": FieldRule(contract_class="inert"),
         "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "reasoning_format": FieldRule(contract_class="inert"),
         "input_prefix": FieldRule(contract_class="honoured"),

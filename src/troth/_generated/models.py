@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26b372d7fd6a1ec80abedaad126604f4fc84ac930b7c6eaa960d49075ac23b4e; datamodel-code-generator 0.89.0
+sha256 of openapi/: e24e20ca8fbeafb4a63bc06c87a68da668e795fd1f22459972d6f284a16a799e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -313,6 +313,8 @@ class NativeFields(ContractModel):
     "End the answer after so many milliseconds of writing, once it has a line break; 0 or less is off."
     t_max_prompt_ms: Annotated[Any | None, Inert()] = None
     "llama-server's time limit of a prompt, which it does not keep; neither does this server."
+    verbose: Annotated[Any | None, Inert()] = None
+    "llama-server's `__verbose` object, which its own routes do not have."
     post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Report probabilities after the samplers; not done yet."
     reasoning_format: Annotated[Any | None, Inert()] = None
@@ -360,8 +362,6 @@ class ReportingFields(ContractModel):
     "vLLM's token ids of prompt and answer; not done."
     return_tokens_as_token_ids: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "vLLM's log probabilities keyed by token id; not done."
-    verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "llama-server's `__verbose` object; not done."
     usage: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
     "OpenRouter's accounting object; usage is always reported in OpenAI's shape."
     skip_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
@@ -375,6 +375,8 @@ class ReportingFields(ContractModel):
 class ChatReportingFields(ContractModel):
     """What is told of a chat answer besides the text."""
 
+    verbose: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Add `__verbose`, the answer as POST /completion gives it, with the whole prompt and the sampling in force; a stream has it in a chunk of its own before the end."
     logprobs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
     "Report the log probability of every token of the answer."
     top_logprobs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
@@ -880,6 +882,8 @@ class CompletionRequest(
     "Text that comes after the answer; not done here, POST /infill fills gaps."
     add_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
     "vLLM's switch of the BOS; it is always decided by the model."
+    verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "llama-server's `__verbose` object; not done here, chat does."
     post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Report probabilities after the samplers; not done."
     return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
@@ -987,6 +991,8 @@ class ResponsesRequest(SamplingFields, BudgetFields, EditorFields, ReportingFiel
     "Which model answers; with one model any name is served, and the reply says which."
     input: str | Annotated[list[ResponsesItem], Field(min_length=1)]
     "The conversation so far, oldest first; a text alone is said by the user."
+    verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "llama-server's `__verbose` object; not done here, chat does."
     instructions: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
     "Instructions that come before all others."
     reasoning: Annotated[Reasoning | None, Honoured(neutral={"maxProperties": 0})] = None

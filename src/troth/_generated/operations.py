@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26b372d7fd6a1ec80abedaad126604f4fc84ac930b7c6eaa960d49075ac23b4e; datamodel-code-generator 0.89.0
+sha256 of openapi/: e24e20ca8fbeafb4a63bc06c87a68da668e795fd1f22459972d6f284a16a799e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26b372d7fd6a1ec80abedaad126604f4fc84ac930b7c6eaa960d49075ac23b4e; datamodel-code-generator 0.89.0
+sha256 of openapi/: e24e20ca8fbeafb4a63bc06c87a68da668e795fd1f22459972d6f284a16a799e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1240,7 +1240,7 @@ class NativeCompletion(ContractModel):
     content: str | None = None
     "The text."
     tokens: list[Annotated[int, Field(ge=0)]] | None = None
-    "Its token ids, when asked for."
+    "Its token ids: of a piece always, of a whole answer when asked for."
     id_slot: Annotated[int | None, Field(ge=-1)] = None
     "Always -1; the scheduler moves sequences."
     stop: bool | None = None
@@ -1555,6 +1555,7 @@ class ChatCompletionChunk(ContractModel):
     "In the last chunk, when it was asked for."
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
+    field__verbose: Annotated[NativeCompletion | None, Field(alias="__verbose")] = None
 
 
 class Completion(ContractModel):
@@ -1595,3 +1596,4 @@ class ChatCompletion(ContractModel):
     "The answers, in order of their index."
     usage: Usage
     timings: Timings
+    field__verbose: Annotated[NativeCompletion | None, Field(alias="__verbose")] = None

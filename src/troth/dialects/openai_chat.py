@@ -9,13 +9,14 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from troth._generated.models import ChatCompletionRequest
-from troth.conversation import Conversation
+from troth.conversation import Conversation, Opened, Prepared
 from troth.dialects.chat_answer import ChatChunks, Heading, whole
 from troth.dialects.chat_request import read
 from troth.dialects.faults import UNFORESEEN
 from troth.dialects.fields import include_usage
 from troth.dialects.sse import KEEPALIVE
-from troth.dialects.streams import START_SECONDS, StreamSettings, frames
+from troth.dialects.streams import START_SECONDS, Chunks, StreamSettings, frames
+from troth.dialects.verbose import VerboseChunks, verbose_of
 from troth.domain import Answer, Call, Stream, Whole
 from troth.reply.fold import fold
 
@@ -41,8 +42,11 @@ class OpenAIChat:
                 reply = await fold(opened.events())
             finally:
                 opened.cancel()
-            return Whole(whole(reply, heading, logprobs=ask.logprobs is not None))
-        chunks = ChatChunks(heading, choices=ask.choices, include_usage=include_usage(body))
+            answer = whole(reply, heading, logprobs=ask.logprobs is not None)
+            return Whole(answer | {"__verbose": verbose_of(self._prepared(opened), reply)} if body.verbose else answer)
+        chunks: Chunks = ChatChunks(heading, choices=ask.choices, include_usage=include_usage(body))
+        if body.verbose:
+            chunks = VerboseChunks(chunks, heading, self._prepared(opened))
         stream = frames(opened, chunks, self._settings.first_event)
         await anext(stream)
         async with AsyncExitStack() as stack:
@@ -50,3 +54,7 @@ class OpenAIChat:
             await opened.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
         return Stream(stream, KEEPALIVE, UNFORESEEN)
+
+    def _prepared(self, opened: Opened) -> Prepared:
+        """What `opened` was made of."""
+        return Prepared(opened.plan, opened.prompt, self._conversation.engines[opened.plan.model.id])
