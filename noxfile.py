@@ -22,7 +22,7 @@ SOURCES = ("src", "codegen", "tests", "bench", "noxfile.py")
 @nox.session
 def check(session: nox.Session) -> None:
     """Everything that must pass before a change lands."""
-    for name in ("lint", "types", "drift", "unit", "contract"):
+    for name in ("lint", "types", "drift", "unit", "contract", "peers"):
         session.notify(name)
 
 
@@ -50,6 +50,12 @@ def unit(session: nox.Session) -> None:
 def contract(session: nox.Session) -> None:
     """The contract tests: a live server on the real embedded model, judged by the API document."""
     session.run(PYTHON, "-m", "pytest", "tests/contract", *session.posargs)
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    """llama.cpp's own server tests against this server; arguments go to pytest."""
+    session.run(PYTHON, "-m", "tests.peers", *session.posargs)
 
 
 @nox.session

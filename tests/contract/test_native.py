@@ -51,9 +51,7 @@ def test_json_is_compact(client: httpx.Client) -> None:
 
 def test_a_stream_adds_up_and_its_last_event_is_the_whole_object(client: httpx.Client) -> None:
     whole = ask(client, return_tokens=True)
-    text = client.post(
-        "/completion", json={"prompt": "The capital of France is", **GREEDY, "stream": True, "return_tokens": True}
-    ).text
+    text = client.post("/completion", json={"prompt": "The capital of France is", **GREEDY, "stream": True}).text
     *pieces, last = chunks_of(text)
 
     assert "[DONE]" not in text
@@ -62,6 +60,21 @@ def test_a_stream_adds_up_and_its_last_event_is_the_whole_object(client: httpx.C
     assert [piece["tokens_predicted"] for piece in pieces] == list(range(1, 9))
     assert (last["stop"], last["content"], last["tokens_predicted"]) == (True, "", 8)
     assert last["stop_type"] == whole["stop_type"]
+
+
+def test_ids_are_told_of_every_piece_and_of_a_whole_answer_when_asked_for(client: httpx.Client) -> None:
+    text = client.post("/completion", json={"prompt": "The capital of France is", **GREEDY, "stream": True}).text
+
+    assert all(piece["tokens"] for piece in chunks_of(text)[:-1])
+    assert ask(client)["tokens"] == []
+
+
+def test_the_tokens_that_ignore_eos_bans_are_told(client: httpx.Client) -> None:
+    banned = ask(client, ignore_eos=True)["generation_settings"]["logit_bias"]
+
+    assert banned
+    assert all(entry["bias"] is None for entry in banned)
+    assert ask(client)["generation_settings"]["logit_bias"] == []
 
 
 def test_fields_are_chosen_with_slashes(client: httpx.Client) -> None:

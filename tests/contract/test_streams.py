@@ -106,7 +106,7 @@ def test_each_choice_begins_with_its_role_and_ends_with_its_reason(form: str, cl
     pieces = [piece for chunk in chunks_of(stream(client, **FORMS[form]).text) for piece in chunk["choices"]]
     for _, group in groupby(sorted(pieces, key=lambda piece: piece["index"]), key=lambda piece: piece["index"]):
         first, *between, last = group
-        assert first["delta"] == {"role": "assistant", "content": ""}
+        assert first["delta"] == {"role": "assistant", "content": None}
         assert all("role" not in piece["delta"] and piece["finish_reason"] is None for piece in between)
         assert (last["delta"], last["finish_reason"]) in [({}, "stop"), ({}, "length")]
 

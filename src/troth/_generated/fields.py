@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 04d0b02de60be6eb3e7a6e845d95dae6e5386f1948942d8c9774755f8134d493; datamodel-code-generator 0.89.0
+sha256 of openapi/: 6bb45d33601d4b2446bdf983eb5fd2a941075081a81b44885bc8b3174593c16f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
         "request_id": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "verbose": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "logprobs": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "top_logprobs": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "n_probs": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
@@ -376,7 +376,6 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
@@ -451,6 +450,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "input[].status": FieldRule(contract_class="inert"),
         "input[].phase": FieldRule(contract_class="inert"),
         "input[].encrypted_content": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "instructions": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
         "reasoning": FieldRule(contract_class="honoured", neutral={"maxProperties": 0}),
         "reasoning.effort": FieldRule(contract_class="honoured", neutral={"enum": ["none", "minimal"]}),
@@ -727,7 +727,6 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
@@ -806,6 +805,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "preserved_tokens": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
         "suffix": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
         "add_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
+        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "response_fields": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
@@ -873,7 +873,6 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
@@ -951,6 +950,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "n_indent": FieldRule(contract_class="honoured", neutral={"enum": [0]}),
         "t_max_predict_ms": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "t_max_prompt_ms": FieldRule(contract_class="inert"),
+        "verbose": FieldRule(contract_class="inert"),
         "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "reasoning_format": FieldRule(contract_class="inert"),
         "prompt": FieldRule(contract_class="honoured"),
@@ -1019,7 +1019,6 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "prompt_logprobs": FieldRule(contract_class="guarded"),
         "return_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "return_tokens_as_token_ids": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "usage": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "skip_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "spaces_between_special_tokens": FieldRule(contract_class="inert"),
@@ -1097,6 +1096,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "n_indent": FieldRule(contract_class="honoured", neutral={"enum": [0]}),
         "t_max_predict_ms": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "t_max_prompt_ms": FieldRule(contract_class="inert"),
+        "verbose": FieldRule(contract_class="inert"),
         "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "reasoning_format": FieldRule(contract_class="inert"),
         "input_prefix": FieldRule(contract_class="honoured"),

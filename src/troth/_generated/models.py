@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 04d0b02de60be6eb3e7a6e845d95dae6e5386f1948942d8c9774755f8134d493; datamodel-code-generator 0.89.0
+sha256 of openapi/: 6bb45d33601d4b2446bdf983eb5fd2a941075081a81b44885bc8b3174593c16f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -357,6 +357,8 @@ class NativeFields(ContractModel):
     "End the answer after so many milliseconds of writing, once it has a line break; 0 or less is off."
     t_max_prompt_ms: Annotated[Any | None, Inert()] = None
     "llama-server's time limit of a prompt, which it does not keep; neither does this server."
+    verbose: Annotated[Any | None, Inert()] = None
+    "llama-server's `__verbose` object, which its own routes do not have."
     post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Report probabilities after the samplers; not done yet."
     reasoning_format: Annotated[Any | None, Inert()] = None
@@ -404,8 +406,6 @@ class ReportingFields(ContractModel):
     "vLLM's token ids of prompt and answer; not done."
     return_tokens_as_token_ids: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "vLLM's log probabilities keyed by token id; not done."
-    verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "llama-server's `__verbose` object; not done."
     usage: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
     "OpenRouter's accounting object; usage is always reported in OpenAI's shape."
     skip_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
@@ -419,6 +419,8 @@ class ReportingFields(ContractModel):
 class ChatReportingFields(ContractModel):
     """What is told of a chat answer besides the text."""
 
+    verbose: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Add `__verbose`, the answer as POST /completion gives it, with the whole prompt and the sampling in force; a stream has it in a chunk of its own before the end."
     logprobs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
     "Report the log probability of every token of the answer."
     top_logprobs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
@@ -1105,6 +1107,8 @@ class CompletionRequest(
     "Text that comes after the answer; not done here, POST /infill fills gaps."
     add_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
     "vLLM's switch of the BOS; it is always decided by the model."
+    verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "llama-server's `__verbose` object; not done here, chat does."
     post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Report probabilities after the samplers; not done."
     return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
@@ -1241,6 +1245,8 @@ class ResponsesRequest(SamplingFields, BudgetFields, EditorFields, ReportingFiel
     "Which model answers; with one model any name is served, and the reply says which."
     input: str | Annotated[list[ResponsesItem], Field(min_length=1)]
     "The conversation so far, oldest first; a text alone is said by the user."
+    verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "llama-server's `__verbose` object; not done here, chat does."
     instructions: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
     "Instructions that come before all others."
     reasoning: Annotated[Reasoning | None, Honoured(neutral={"maxProperties": 0})] = None

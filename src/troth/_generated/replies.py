@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 04d0b02de60be6eb3e7a6e845d95dae6e5386f1948942d8c9774755f8134d493; datamodel-code-generator 0.89.0
+sha256 of openapi/: 6bb45d33601d4b2446bdf983eb5fd2a941075081a81b44885bc8b3174593c16f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1292,7 +1292,7 @@ class NativeCompletion(ContractModel):
     content: str | None = None
     "The text."
     tokens: list[Annotated[int, Field(ge=0)]] | None = None
-    "Its token ids, when asked for."
+    "Its token ids: of a piece always, of a whole answer when asked for."
     id_slot: Annotated[int | None, Field(ge=-1)] = None
     "Always -1; the scheduler moves sequences."
     stop: bool | None = None
@@ -1735,6 +1735,7 @@ class ChatCompletion(ContractModel):
     "The answers, in order of their index."
     usage: Usage
     timings: Timings
+    field__verbose: Annotated[NativeCompletion | None, Field(alias="__verbose")] = None
 
 
 class ChatCompletionChunk(ContractModel):
@@ -1758,3 +1759,4 @@ class ChatCompletionChunk(ContractModel):
     "In the last chunk, when it was asked for."
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
+    field__verbose: Annotated[NativeCompletion | None, Field(alias="__verbose")] = None

@@ -79,7 +79,7 @@ def effective(config: Config, origins: Mapping[str, str]) -> list[Setting]:
         if value is None and path[-1] in SamplingSettings.model_fields and "sampling" in path[:-1]:
             if path[0] != "sampling":
                 continue
-            value, origin = built_in[str(path[-1])], "default"
+            value, origin = built_in.get(str(path[-1])), "default"
         if secret and value:
             value = [MASK] * len(value) if isinstance(value, tuple | list) else MASK
         shown.append(Setting(key, list(value) if isinstance(value, tuple) else value, origin))

@@ -47,7 +47,7 @@ def _section(section: BaseModel, shape: Shape, *, indent: str) -> Iterator[str]:
     built_in = {field.name: field.default for field in dataclasses.fields(Sampling)}
     for name in type(section).model_fields:
         at = shape.child(name)
-        known = _yaml(built_in[name]) if isinstance(section, SamplingSettings) else None
+        known = _yaml(built_in[name]) if isinstance(section, SamplingSettings) and name in built_in else None
         yield from _comment(_help(at, known), indent)
         yield f"{indent}{name}: {_yaml(getattr(section, name))}"
 

@@ -110,6 +110,9 @@ class SamplingSettings(Section):
         None, ge=0, json_schema_extra=unit("tokens"), description="Fewest tokens a sampler may leave."
     )
     samplers: tuple[SamplerName, ...] | None = Field(None, description="Which samplers run, in which order.")
+    seed: int | None = Field(
+        None, ge=0, le=2**32 - 2, description="Seed of requests that name none; null: another one for every request."
+    )
 
     def given(self) -> Mapping[str, Any]:
         """The defaults that the operator set, by name; the rest is absent."""

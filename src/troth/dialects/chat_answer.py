@@ -192,7 +192,7 @@ class ChatChunks:
     def _role(self, choice: int) -> bytes:
         self._unopened.discard(choice)
         return data_frame(
-            self._chunk({"index": choice, "delta": {"role": "assistant", "content": ""}, "finish_reason": None})
+            self._chunk({"index": choice, "delta": {"role": "assistant", "content": None}, "finish_reason": None})
         )
 
     def _progress(self, progress: Progress) -> bytes:

@@ -74,7 +74,7 @@ def sampled(body: SamplingFields) -> dict[str, Any]:
         "sampling": _sampling(body),
         "logit_bias": _logit_bias(body.logit_bias),
         "ignore_eos": bool(body.ignore_eos),
-        "seed": None if body.seed == -1 else body.seed,
+        "seed": body.seed,
     }
 
 

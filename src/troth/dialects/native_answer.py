@@ -2,8 +2,7 @@
 
 Divergences from llama-server:
 1. `id_slot` is always -1: the scheduler may move a sequence between two steps.
-2. `tokens` of a piece is empty unless `return_tokens` asks for ids.
-3. A fault after the first byte is one frame with an `error` object.
+2. A fault after the first byte is one frame with an `error` object.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ from troth.domain import (
 from troth.errors import Refusal
 
 NO_SLOT = -1
+ADAPTIVE_OFF, ADAPTIVE_DECAY = -1.0, 0.9  # llama-server's adaptive-p sampler, which is not among this server's
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class NativeAnswers:
 
     def chunks(self) -> NativeChunks:
         """What writes the events of a stream."""
-        return NativeChunks(self, self._prepared, self._choices, tokens=self._tokens, logprobs=self._logprobs)
+        return NativeChunks(self, self._prepared, self._choices, logprobs=self._logprobs)
 
     def last(self, index: int, choice: Choice, timings: Timings) -> bytes:
         """The final frame of an answer."""
@@ -126,13 +126,11 @@ _MISSING: Any = object()
 class NativeChunks:
     """Writes the events of a request as llama-server's frames. Holds the answers' state."""
 
-    def __init__(
-        self, answers: NativeAnswers, prepared: Sequence[Prepared], choices: int, *, tokens: bool, logprobs: bool
-    ) -> None:
+    def __init__(self, answers: NativeAnswers, prepared: Sequence[Prepared], choices: int, *, logprobs: bool) -> None:
         self._answers = answers
         self._prepared = prepared
         self._choices = choices
-        self._tokens, self._logprobs = tokens, logprobs
+        self._logprobs = logprobs
         self._said: dict[int, Choice] = {}
 
     def open_all(self) -> bytes:
@@ -172,8 +170,7 @@ class NativeChunks:
         choice.text += said.text if "\n" in said.text else ""  # only whether there is a line break is asked for
         choice.tokens += len(said.pieces)  # the ask keeps every token, so that they can be counted
         frame = self._frame(said.choice, said.text) | {"tokens_predicted": choice.tokens}
-        if self._tokens:
-            frame["tokens"] = [piece.token_id for piece in said.pieces]
+        frame["tokens"] = [piece.token_id for piece in said.pieces]
         if self._logprobs:
             frame["completion_probabilities"] = logprobs_of(said.pieces)["content"]
         if said.timings is not None:
@@ -202,7 +199,10 @@ def settings_of(prepared: Prepared) -> dict[str, Any]:
     """`generation_settings`: what was in force, by llama-server's names."""
     plan, prompt = prepared.plan, prepared.prompt
     ask = plan.ask
+    banned = sorted(prepared.engine.vocabulary.end_ids) if ask.ignore_eos else []
     return asdict(plan.sampling) | {
+        "adaptive_target": ADAPTIVE_OFF,
+        "adaptive_decay": ADAPTIVE_DECAY,
         "seed": plan.seed,
         "stop": list(ask.stop),
         "n_predict": prompt.answer_tokens,
@@ -210,7 +210,8 @@ def settings_of(prepared: Prepared) -> dict[str, Any]:
         "ignore_eos": ask.ignore_eos,
         "n_probs": ask.logprobs or 0,
         "logit_bias": [
-            {"token": token, "bias": None if bias == -_ENDLESS else bias} for token, bias in prompt.logit_bias
+            {"token": token, "bias": None if bias == -_ENDLESS else bias}
+            for token, bias in (*prompt.logit_bias, *((token, -_ENDLESS) for token in banned))
         ],
     }
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from troth._generated.models import ChatCompletionRequest
-from troth.conversation import Conversation
+from troth.conversation import Conversation, Opened, Prepared
 from troth.dialects.chat_answer import ChatChunks, Heading, Telling, whole
 from troth.dialects.chat_request import read
 from troth.dialects.faults import UNFORESEEN
 from troth.dialects.fields import include_usage
 from troth.dialects.sse import KEEPALIVE
-from troth.dialects.streams import START_SECONDS, StreamSettings, frames
+from troth.dialects.streams import START_SECONDS, Chunks, StreamSettings, frames
+from troth.dialects.verbose import VerboseChunks, verbose_of
 from troth.domain import Answer, Call, Stream, Whole
 from troth.reply.fold import fold
 
@@ -47,8 +48,11 @@ class OpenAIChat:
                 reply = await fold(opened.events())
             finally:
                 opened.cancel()
-            return Whole(whole(reply, heading, telling))
-        chunks = ChatChunks(heading, telling, choices=ask.choices)
+            answer = whole(reply, heading, telling)
+            return Whole(answer | {"__verbose": verbose_of(self._prepared(opened), reply)} if body.verbose else answer)
+        chunks: Chunks = ChatChunks(heading, telling, choices=ask.choices)
+        if body.verbose:
+            chunks = VerboseChunks(chunks, heading, self._prepared(opened))
         stream = frames(opened, chunks, self._settings.first_event)
         await anext(stream)
         async with AsyncExitStack() as stack:
@@ -56,3 +60,7 @@ class OpenAIChat:
             await opened.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
         return Stream(stream, KEEPALIVE, UNFORESEEN)
+
+    def _prepared(self, opened: Opened) -> Prepared:
+        """What `opened` was made of."""
+        return Prepared(opened.plan, opened.prompt, self._conversation.engines[opened.plan.model.id])

@@ -19,7 +19,7 @@ class StreamSettings:
 
     first_event: Literal["token", "role"] = "token"
     keepalive_seconds: float = 10.0  # 0: no keepalives
-    system_fingerprint: str = f"troth-{__version__}"
+    system_fingerprint: str = f"b0-troth-{__version__}"  # llama-server's form: b, a number, what was built
 
 
 class Answering(Protocol):

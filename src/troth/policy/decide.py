@@ -44,14 +44,18 @@ class Policy:
         Raises: BadRequest, Unsupported, NotFound or NotImplementedHere, naming field and what is accepted.
         """
         model, origin = naming.choose(ask.model, kind, self._terms)
-        seed, seed_origin = self._seed(ask.seed)
+        seed, seed_origin = self._seed(ask.seed, model)
         origins = {"model": origin, "seed": seed_origin}
         plan = Plan(ask, model, Sampling(), seed, Budget(None, None, None), origins)
         for step in STEPS:
             plan = step(plan, self._terms)
         return plan
 
-    def _seed(self, asked: int | None) -> tuple[int, str]:
-        if asked is None or asked in (-1, SEEDS):
-            return self._terms.draw_seed(), "default"
-        return asked % SEEDS, "request"
+    def _seed(self, asked: int | None, model: ServedModel) -> tuple[int, str]:
+        if asked is not None and asked not in (-1, SEEDS):
+            return asked % SEEDS, "request"
+        if asked is None:
+            for origin, layer in (("model", model.sampling), ("server", self._terms.settings.sampling)):
+                if sampling.SEED in layer:
+                    return layer[sampling.SEED], origin
+        return self._terms.draw_seed(), "default"

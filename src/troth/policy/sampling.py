@@ -11,11 +11,12 @@ from troth.errors import BadRequest
 from troth.policy.terms import Terms
 
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Sampling)}
+SEED = "seed"  # configured beside the values of `Sampling`, and chosen by `decide.py`
 
 
 def check_defaults(defaults: Mapping[str, Any]) -> None:
-    """Every name is one of `Sampling`'s. Raises ValueError with the names that are not."""
-    unknown = sorted(set(defaults) - set(DEFAULTS))
+    """Every name is one of `Sampling`'s, or the seed. Raises ValueError with the names that are not."""
+    unknown = sorted(set(defaults) - {*DEFAULTS, SEED})
     if unknown:
         raise ValueError(f"no sampling value is called {', '.join(unknown)}; known: {', '.join(DEFAULTS)}")
 
@@ -36,7 +37,8 @@ def choose(plan: Plan, terms: Terms) -> Plan:
     values: dict[str, Any] = {}
     origins = dict.fromkeys(DEFAULTS, "default")
     layers = (("server", terms.settings.sampling), ("model", plan.model.sampling), ("request", asked))
-    for origin, layer in layers:
+    for origin, given in layers:
+        layer = {name: value for name, value in given.items() if name != SEED}
         values.update((name, _typed(name, value)) for name, value in layer.items())
         origins.update(dict.fromkeys(layer, origin))
     return replace(plan, sampling=Sampling(**values), origins={**plan.origins, **origins})

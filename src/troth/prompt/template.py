@@ -25,6 +25,7 @@ from troth.errors import BadRequest, NotImplementedHere
 
 TICK = "troth_tick"
 POWER_BITS_MAX = 1024
+DATES = {"date_string": "%d %b %Y", "datetime": "%b %d %Y"}  # Llama 3's and Firefunction's, as llama-server fills them
 
 # What Python code raises when a template treats a value as something that it is not.
 VALUE_ERRORS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
@@ -58,6 +59,7 @@ class Template:
                 f"The model's chat template does not compile ({fault}). Use /v1/completions instead."
             ) from fault
         self.globals = frozenset(environment.globals)
+        self._now = now
 
     def render(self, variables: Mapping[str, Any]) -> str:
         """The text that the template writes. Runs until done, so call it off the event loop.
@@ -73,7 +75,7 @@ class Template:
 
         chunks, room = [], self._limits.output_bytes_max
         try:
-            for chunk in self._compiled.generate({**variables, TICK: tick}):
+            for chunk in self._compiled.generate({**self._today(), **variables, TICK: tick}):
                 tick()
                 room -= len(chunk.encode())
                 if room < 0:
@@ -90,6 +92,11 @@ class Template:
         except VALUE_ERRORS as fault:
             raise BadRequest(f"The chat template fails on this conversation: {fault}", param="messages") from fault
         return "".join(chunks)
+
+    def _today(self) -> dict[str, str]:
+        """The date in the variables that the template reads it from; without them it writes a day of its training."""
+        now = self._now()
+        return {name: now.strftime(form) for name, form in DATES.items() if name in self.variables}
 
 
 class Sandbox(ImmutableSandboxedEnvironment):

@@ -17,7 +17,7 @@ def sections() -> list[type[BaseModel]]:
 
 
 def test_sampling_defaults_have_the_names_of_the_domain() -> None:
-    assert set(SamplingSettings.model_fields) == {field.name for field in dataclasses.fields(Sampling)}
+    assert set(SamplingSettings.model_fields) == {"seed", *(field.name for field in dataclasses.fields(Sampling))}
     assert get_args(SamplerName) == SAMPLER_NAMES
 
 

@@ -42,7 +42,7 @@ def folded(events: Sequence[Event]) -> Reply:
 def test_an_answer_is_role_then_text_then_finish() -> None:
     role, text, finish = chunks([Began(0), Said("Hi"), Ended(0, "stop"), FINISHED])
 
-    assert role["choices"] == [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]
+    assert role["choices"] == [{"index": 0, "delta": {"role": "assistant", "content": None}, "finish_reason": None}]
     assert text["choices"] == [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}]
     assert finish["choices"] == [{"index": 0, "delta": {}, "finish_reason": "stop"}]
     for chunk in (role, text, finish):
@@ -74,7 +74,7 @@ def test_only_the_last_finish_chunk_carries_timings() -> None:
 def test_a_choice_without_a_token_still_opens_with_its_role() -> None:
     role, finish = chunks([Ended(0, "length"), FINISHED])
 
-    assert role["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    assert role["choices"][0]["delta"] == {"role": "assistant", "content": None}
     assert finish["choices"][0]["finish_reason"] == "length"
 
 

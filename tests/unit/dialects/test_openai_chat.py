@@ -131,7 +131,7 @@ def test_a_stream_ends_with_done() -> None:
 
     assert frames[-1] == b"data: [DONE]"
     deltas = [json.loads(frame[6:])["choices"][0]["delta"] for frame in frames[:-1]]
-    assert deltas == [{"role": "assistant", "content": ""}, {"content": "Hel"}, {"content": "lo"}, {}]
+    assert deltas == [{"role": "assistant", "content": None}, {"content": "Hel"}, {"content": "lo"}, {}]
     assert script.ticket.cancelled
 
 

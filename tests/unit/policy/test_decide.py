@@ -97,6 +97,19 @@ def test_a_given_seed_is_kept_within_its_range(said: int, kept: int) -> None:
     assert (plan.seed, plan.origins["seed"]) == (kept, "request")
 
 
+def test_a_configured_seed_is_that_of_requests_that_name_none() -> None:
+    server = PolicySettings(sampling={"seed": 5})
+
+    def origin_of(decided: Policy, said: int | None) -> tuple[int, str]:
+        plan = decided.decide(ask(seed=said))
+        return plan.seed, plan.origins["seed"]
+
+    assert origin_of(policy(server, seed=41), None) == (5, "server")
+    assert origin_of(policy(server, {"seed": 6}, seed=41), None) == (6, "model")
+    assert origin_of(policy(server, seed=41), 9) == (9, "request")
+    assert origin_of(policy(server, seed=41), -1) == (41, "default")
+
+
 def test_drawn_seeds_are_in_range() -> None:
     assert all(0 <= draw_seed() < SEEDS for _ in range(100))
 

@@ -46,6 +46,14 @@ def test_the_date_is_the_clocks() -> None:
     assert template.render({}) == "04 May 2031"
 
 
+def test_a_template_that_reads_the_date_from_a_variable_is_told_it() -> None:
+    source = "{% if not date_string is defined %}{% set date_string = '26 Jul 2024' %}{% endif %}{{ date_string }}"
+    template = Template(source, TemplateLimits(), now=lambda: datetime(2031, 5, 4))
+
+    assert template.render({}) == "04 May 2031"
+    assert template.render({"date_string": "today"}) == "today"
+
+
 def test_a_template_knows_its_digest_and_its_variables() -> None:
     source = "{% for m in messages %}{{ m.content }}{% endfor %}{{ range(3) }}{% if enable_thinking %}{% endif %}"
 
