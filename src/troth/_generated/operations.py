@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 26b372d7fd6a1ec80abedaad126604f4fc84ac930b7c6eaa960d49075ac23b4e; datamodel-code-generator 0.89.0
+sha256 of openapi/: ac9ea2b713472c28739b3e0d1098cd887ed4a9eea9037dc1e66c0cac9fc35d05; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -16,13 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from troth.dialects.faults import openai_fault
 from troth.dialects.logprobs import logprobs_of
 from troth.dialects.sse import DONE, data_frame, json_line, quoted
 from troth.dialects.timings import timings_of
 from troth.dialects.usage import usage_of
 from troth.domain import Began, Choice, Ended, Event, Finished, Progress, Reply, Said
-from troth.errors import Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +81,6 @@ class ChatChunks:
     def end(self) -> bytes:
         """OpenAI's last frame."""
         return DONE
-
-    def fault(self, refusal: Refusal) -> bytes:
-        """The frame of a fault after the first byte."""
-        return data_frame(openai_fault(refusal))
 
     def write(self, event: Event) -> bytes:
         """The frames that `event` causes, none to several; every choice opens with its role."""

@@ -14,12 +14,10 @@ from typing import Any
 
 from troth.conversation import Prepared
 from troth.dialects.completion_answer import progress_of
-from troth.dialects.faults import native_fault
 from troth.dialects.logprobs import logprobs_of
 from troth.dialects.sse import data_frame
 from troth.dialects.timings import timings_of
 from troth.domain import Began, Choice, Ended, Event, Finished, Piece, Progress, Reply, Said, Timings
-from troth.errors import Refusal
 
 NO_SLOT = -1
 
@@ -128,10 +126,6 @@ class NativeChunks:
     def end(self) -> bytes:
         """Nothing: the last frame says that it is the last."""
         return b""
-
-    def fault(self, refusal: Refusal) -> bytes:
-        """The frame of a fault after the first byte."""
-        return data_frame(native_fault(refusal))
 
     def write(self, event: Event) -> bytes:
         """The frames that `event` causes, none to several."""

@@ -12,11 +12,12 @@ from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation
 from troth.dialects.chat_answer import ChatChunks, Heading, whole
 from troth.dialects.chat_request import read
-from troth.dialects.faults import UNFORESEEN
+from troth.dialects.faults import BROKEN, fault_frame
 from troth.dialects.fields import include_usage
 from troth.dialects.sse import KEEPALIVE
 from troth.dialects.streams import START_SECONDS, StreamSettings, frames
 from troth.domain import Answer, Call, Stream, Whole
+from troth.envelopes import shape_of
 from troth.reply.fold import fold
 
 
@@ -43,10 +44,11 @@ class OpenAIChat:
                 opened.cancel()
             return Whole(whole(reply, heading, logprobs=ask.logprobs is not None))
         chunks = ChatChunks(heading, choices=ask.choices, include_usage=include_usage(body))
-        stream = frames(opened, chunks, self._settings.first_event)
+        fault = fault_frame(shape_of("openai", self._settings.envelope))
+        stream = frames(opened, chunks, self._settings.first_event, fault)
         await anext(stream)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(stream.aclose)
             await opened.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
-        return Stream(stream, KEEPALIVE, UNFORESEEN)
+        return Stream(stream, KEEPALIVE, fault(BROKEN))
