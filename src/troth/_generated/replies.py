@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ac9ea2b713472c28739b3e0d1098cd887ed4a9eea9037dc1e66c0cac9fc35d05; datamodel-code-generator 0.89.0
+sha256 of openapi/: be4a3d9a5638ca611d98ce471c9fa269c53cb82cc25188744a0e50ced248399a; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
