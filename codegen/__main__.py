@@ -17,9 +17,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 from codegen.bundle import Document, bundle
+from codegen.demonstrations import demonstrations
 from codegen.fieldbook import write_field_page, write_route_page
 from codegen.lint import lint
 from codegen.models import reply_components, request_components, with_parameters, write_models
+from codegen.routebook import write_route_map
 from codegen.source import Source, SourceError
 from codegen.strict_view import strict_view
 from codegen.tables import write_fields, write_operations
@@ -28,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OPENAPI = ROOT / "openapi"
 GENERATED = ROOT / "src" / "troth" / "_generated"
 DOCS = ROOT / "docs"
+TESTS = ROOT / "tests"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     act = check if options.check else write
     code = act(generate(document, source.sha256()), GENERATED)
-    return max(code, act(generate_pages(document, source.sha256()), DOCS))
+    return max(code, act(generate_pages(document, source), DOCS))
 
 
 def generate(document: Document, sha256: str) -> dict[str, str]:
@@ -78,15 +81,16 @@ def generate(document: Document, sha256: str) -> dict[str, str]:
     }
 
 
-def generate_pages(document: Document, sha256: str) -> dict[str, str]:
+def generate_pages(document: Document, source: Source) -> dict[str, str]:
     """Name and text of every generated page of the documentation, stamped like the code."""
     stamp = (
         "<!-- Generated from openapi/ by `python -m codegen`; do not edit.\n"
-        f"     sha256 of openapi/: {sha256}; {_generator()} -->\n"
+        f"     sha256 of openapi/: {source.sha256()}; {_generator()} -->\n"
     )
+    asked = demonstrations(TESTS, document["paths"])
     return {
         "fields.md": write_field_page(document, stamp),
-        "routes.md": write_route_page(document, stamp),
+        "routes.md": write_route_page(document, stamp) + "\n" + write_route_map(document, asked, source),
     }
 
 

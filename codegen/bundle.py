@@ -53,7 +53,9 @@ def _paths(source: Source) -> Document:
             if method not in item:
                 continue
             operation = item[method]
+            alias_documents = operation.pop("x-alias-documents", {})
             if alias:
+                operation["x-documents"] = alias_documents.get(path, [])
                 operation["x-alias-of"] = operation["operationId"]
                 operation["operationId"] += f"__alias{alias}"
             identity = operation["operationId"]

@@ -48,7 +48,7 @@ metrics alone. `GET` routes answer `HEAD`, and every route answers `OPTIONS`. Wh
 
 def write_field_page(document: Document, stamp: str) -> str:
     """The text of `docs/fields.md`."""
-    parts = [stamp, FIELDS_HEAD, _table(("class", "what becomes of the field"), CLASSES), FIELDS_NOTE]
+    parts = [stamp, FIELDS_HEAD, table(("class", "what becomes of the field"), CLASSES), FIELDS_NOTE]
     for model, schema in request_models(document).items():
         users = [row for row in operation_rows(document) if model in (row["body_model"], row["parameters_model"])]
         routes = ", ".join(f"`{row['method']} {row['path']}`" for row in users)
@@ -56,7 +56,7 @@ def write_field_page(document: Document, stamp: str) -> str:
         parts.append(f"## {model}\n\n{routes}: {_census(fields)}.\n")
         for title, group in _groups(fields):
             rows = [[f"`{path}`", *_cells(document, field)] for path, field in group]
-            parts.append(f"### {title}\n\n{_table(('field', 'class', 'takes', 'what it does'), rows)}\n")
+            parts.append(f"### {title}\n\n{table(('field', 'class', 'takes', 'what it does'), rows)}\n")
         for prefix, contract_class in schema.get("x-contract-prefixes", {}).items():
             parts.append(f"Every field whose name begins with `{prefix}` is {contract_class}.\n")
     return "\n".join(parts)
@@ -85,9 +85,9 @@ def write_route_page(document: Document, stamp: str) -> str:
         for row in operation_rows(document)
         for each in parameters_of(document, document["paths"][row["path"]][row["method"].lower()])
     ]
-    parts = [stamp, ROUTES_HEAD, _table(head, rows), ""]
+    parts = [stamp, ROUTES_HEAD, table(head, rows), ""]
     if parameters:
-        parts += ["## Parameters", "", _table(("route", "parameter", "in", "what it does"), parameters), ""]
+        parts += ["## Parameters", "", table(("route", "parameter", "in", "what it does"), parameters), ""]
     return "\n".join(parts)
 
 
@@ -167,6 +167,7 @@ def _text(words: str) -> str:
     return " ".join(words.split()).replace("|", "\\|")
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

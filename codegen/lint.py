@@ -18,6 +18,8 @@ S14  an operationId names one operation
 S15  a union of objects in a request has a discriminator
 S16  `$ref` stands alone
 S17  an operation names the shape of its errors
+S18  an operation, and each of its aliases, says which of the three documents name it
+S19  what is listed as not there yet is not there, and named by a document
 
 Rules about schemas are in `lint_schemas`, rules about operations in `lint_operations`.
 """
@@ -50,6 +52,8 @@ RULES: dict[str, Rule] = {
     "S15": lint_schemas.unions_discriminated,
     "S16": lint_schemas.references_alone,
     "S17": lint_operations.error_style_named,
+    "S18": lint_operations.documents_named,
+    "S19": lint_operations.absent_ones_absent,
 }
 
 

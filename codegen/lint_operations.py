@@ -12,6 +12,8 @@ from codegen.requests import request_schemas
 from codegen.source import CONTENTS, SECTIONS, Node, Source
 
 STYLES = ("openai", "anthropic", "native")
+DOCUMENTS = ("radiance", "halogen", "hal0")
+NOT_THERE_YET = "not_there_yet.yaml"
 
 
 def named_as_in_code(source: Source) -> Iterator[Finding]:
@@ -110,6 +112,44 @@ def error_style_named(source: Source) -> Iterator[Finding]:
         style = operation.data.get("x-error-style")
         if style not in STYLES:
             yield at("S17", operation, f"x-error-style is {style!r}", f"write one of {', '.join(STYLES)}")
+
+
+def documents_named(source: Source) -> Iterator[Finding]:
+    """S18: `x-documents` is of the first path, `x-alias-documents` has a list for every further one and no other."""
+    paths: dict[tuple[str, str], list[str]] = {}
+    for path, _, operation in source.operations():
+        paths.setdefault((operation.file, operation.pointer), []).append(path)
+    for operation in _operations(source):
+        aliases = operation.data.get("x-alias-documents", {})
+        for named in (operation.data.get("x-documents"), *aliases.values()):
+            if not _are_documents(named):
+                yield at(
+                    "S18", operation, f"documents are {named}", f"list some of {', '.join(DOCUMENTS)}, in this order"
+                )
+        wanted = paths[operation.file, operation.pointer][1:]
+        if sorted(aliases) != sorted(wanted):
+            yield at("S18", operation, f"x-alias-documents is of {sorted(aliases)}", f"list its aliases: {wanted}")
+
+
+def absent_ones_absent(source: Source) -> Iterator[Finding]:
+    """S19: `not_there_yet.yaml` names no route that is served, and each with documents and what it serves."""
+    served = {f"{method.upper()} {path}" for path, method, _ in source.operations()}
+    for entry in source.node(NOT_THERE_YET).children() if NOT_THERE_YET in source.files else ():
+        route = entry.pointer[1:].replace("~1", "/").replace("~0", "~")
+        if route in served:
+            yield at("S19", entry, f"{route} is served", "take it off the list")
+        if (
+            not entry.data.get("documents")
+            or not _are_documents(entry.data["documents"])
+            or not entry.data.get("serves")
+        ):
+            yield at(
+                "S19", entry, "it does not say who names it and for what", "write documents: [...] and serves: words"
+            )
+
+
+def _are_documents(named: object) -> bool:
+    return isinstance(named, list) and named == [each for each in DOCUMENTS if each in named]
 
 
 def _operations(source: Source) -> list[Node]:

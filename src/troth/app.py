@@ -126,7 +126,9 @@ class Server:
         document = json.loads(resources.files("troth._generated").joinpath("openapi.json").read_text("utf-8"))
         facts = _facts(self.config, document["info"]["version"])
         streams = StreamSettings(
-            first_event=self.config.stream.first_event, keepalive_seconds=self.config.stream.keepalive_seconds
+            first_event=self.config.stream.first_event,
+            keepalive_seconds=self.config.stream.keepalive_seconds,
+            envelope=self.config.errors.envelope,
         )
         engines = Engines(self.states, self.lanes)
         handlers = _handlers(
@@ -286,6 +288,7 @@ def _edge_settings(config: Config) -> EdgeSettings:
         stop_seconds=config.server.stop_seconds + FAREWELL_SECONDS,
         unknown_fields=config.contract.unknown_fields,
         guard=config.contract.guard,
+        envelope=config.errors.envelope,
     )
 
 
@@ -296,6 +299,7 @@ def _facts(config: Config, spec: str) -> ServerFacts:
         cap_tokens=config.budget.cap_tokens,
         default_tokens=_default_tokens(config),
         first_event=config.stream.first_event,
+        envelope=config.errors.envelope,
         keepalive_seconds=config.stream.keepalive_seconds,
         unknown_fields=config.contract.unknown_fields,
         guard=frozenset(config.contract.guard),

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "troth"
-GROUND = {"domain", "errors", "contract", "_generated"}
+GROUND = {"domain", "errors", "envelopes", "contract", "_generated"}
 
 # Which of our own rooms a room may import, besides itself and the ground that everybody stands on.
 ARROWS: dict[str, set[str]] = {
     "_generated": set(),
     "domain": set(),
     "errors": set(),
+    "envelopes": set(),
     "contract": set(),
     "config": {"sources", "engines"},  # it checks addresses, and lists the options of the engines
     "sources": set(),

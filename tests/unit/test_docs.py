@@ -20,8 +20,8 @@ from troth._generated.models import ChatCompletionRequest
 from troth.cli import _parser, main
 from troth.config.schema import Config
 from troth.edge.enforcement import Contract
-from troth.edge.refusals import refusal_body
 from troth.engines.base import EngineReport
+from troth.envelopes import HAL0_CODES, HAL0_MISSING_MODEL, error_body
 from troth.errors import Refusal, Unsupported
 from troth.watch.metrics import Metrics
 
@@ -155,6 +155,8 @@ def test_keys_that_are_named_exist() -> None:
         if page.name == "fields.md":
             continue
         for section, key in re.findall(r"`(\w+)\.(\w+)[:`]", page.read_text("utf-8")):
+            if f"{section}.{key}" in HAL0_CODES.values():
+                continue
             if section in Config.model_fields and section != "models" and key != "py":
                 fields = type(Config.model_fields[section].get_default()).model_fields
                 assert key in fields, f"{page.name} speaks of {section}.{key}"
@@ -193,18 +195,29 @@ def test_the_refusal_of_the_readme_is_the_real_one() -> None:
     with pytest.raises(Unsupported) as caught:
         Contract().enforce(ChatCompletionRequest.model_validate_json(json.dumps(request)))
 
-    refusal = json.loads(refusal_body(caught.value, "openai", "id"))
+    refusal = error_body(caught.value, "openai")
     assert refusal == json.loads(blocks("README.md", "json")[1])
     assert refusal == json.loads(blocks("docs/errors.md", "json")[0])
 
 
 def test_every_shape_that_is_shown_is_the_real_one() -> None:
-    native, anthropic = map(json.loads, blocks("docs/errors.md", "json")[1:])
+    native, anthropic, hal0 = map(json.loads, blocks("docs/errors.md", "json")[1:])
     wrong_method = errors.MethodNotAllowed(native["error"]["message"])
     nothing_there = errors.NotFound(anthropic["error"]["message"])
 
-    assert json.loads(refusal_body(wrong_method, "native", "")) == native
-    assert json.loads(refusal_body(nothing_there, "anthropic", anthropic["request_id"])) == anthropic
+    guarded = Unsupported(hal0["error"]["message"], param="tools")
+
+    assert error_body(wrong_method, "native") == native
+    assert error_body(nothing_there, "anthropic", anthropic["request_id"]) == anthropic
+    assert error_body(guarded, "hal0") == hal0
+
+
+def test_every_code_is_in_the_table_of_hal0s_words() -> None:
+    table = text("docs/errors.md").partition("## hal0's words")[2].partition("\n## ")[0]
+    written = {named(row[0])[0]: named(row[1])[0] for row in rows(table)[1:]}
+    assert written == HAL0_CODES
+    assert set(HAL0_CODES) == set(refusals())
+    assert HAL0_MISSING_MODEL in text("docs/errors.md")
 
 
 # ---- fields, metrics, modules -------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 6bb45d33601d4b2446bdf983eb5fd2a941075081a81b44885bc8b3174593c16f; datamodel-code-generator 0.89.0
+sha256 of openapi/: ea643c243ca01c7617f431dae785536b6dbd543ebc50340177d87591cf0589a0; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

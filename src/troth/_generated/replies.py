@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 6bb45d33601d4b2446bdf983eb5fd2a941075081a81b44885bc8b3174593c16f; datamodel-code-generator 0.89.0
+sha256 of openapi/: ea643c243ca01c7617f431dae785536b6dbd543ebc50340177d87591cf0589a0; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -264,8 +264,8 @@ class ErrorDetail(ContractModel):
     "The family of the error, for example invalid_request_error."
     param: str | None = None
     "The request field that was refused."
-    code: str | Annotated[int, Field(ge=400, le=599)] | None
-    "A word for programs; on llama-server's own routes the HTTP status."
+    code: Annotated[str | None, Field(pattern="^[a-z0-9_]+$")] | Annotated[int, Field(ge=400, le=599)] | None
+    "A word for programs, without a dot; on llama-server's own routes the HTTP status."
     details: dict[str, Any] | None = None
     "Further facts about the refusal."
     n_prompt_tokens: Annotated[int | None, Field(ge=0)] = None
@@ -274,6 +274,17 @@ class ErrorDetail(ContractModel):
     "Over-context only: tokens of one context."
     n_surplus_tokens: Annotated[int | None, Field(ge=1)] = None
     "Over-context only: tokens that must go."
+
+
+class Hal0ErrorDetail(ContractModel):
+    """The same in hal0's words; all facts about the refusal are in `details`."""
+
+    code: Annotated[str, Field(pattern="^[a-z0-9_]+\\.[a-z0-9_]+$")]
+    "A dotted word for programs, its family first."
+    message: str
+    "The reason in words."
+    details: dict[str, Any]
+    "Facts, empty when there are none; `param` is the request field that was refused, `retry_after_s` what the header Retry-After says, in seconds."
 
 
 class HealthVersion(ContractModel):
@@ -1151,9 +1162,9 @@ class CompletionPiece(ContractModel):
 
 
 class Error(ContractModel):
-    """Why a request got no answer."""
+    """Why a request got no answer. `errors.envelope` of the server's configuration, which `/health` tells as `error_format`, decides which of the two it is."""
 
-    error: ErrorDetail
+    error: ErrorDetail | Hal0ErrorDetail
 
 
 class Health(ContractModel):

@@ -198,6 +198,16 @@ class ContractSettings(Section):
     )
 
 
+class ErrorsSettings(Section):
+    """How errors are said."""
+
+    envelope: Literal["openai", "hal0"] = Field(
+        "openai",
+        description="Shape of errors: OpenAI's and llama-server's, each on its routes, or hal0's {code, message, "
+        "details} on all of them. Anthropic's routes keep Anthropic's.",
+    )
+
+
 class LimitsSettings(Section):
     """Bounds on what requests may cost."""
 
@@ -337,6 +347,7 @@ class Config(Section):
     budget: BudgetSettings = BudgetSettings()
     stream: StreamSettings = StreamSettings()
     contract: ContractSettings = ContractSettings()
+    errors: ErrorsSettings = ErrorsSettings()
     limits: LimitsSettings = LimitsSettings()
     routing: RoutingSettings = RoutingSettings()
     chat: ChatSettings = ChatSettings()

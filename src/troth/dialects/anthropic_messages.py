@@ -32,7 +32,8 @@ class AnthropicMessages:
                 return Whole(whole(await fold(opened.events()), heading))
             finally:
                 opened.cancel()
-        stream = frames(opened, MessageEvents(heading), "role")
+        events = MessageEvents(heading)
+        stream = frames(opened, events, "role", events.fault)
         await anext(stream)
         return Stream(stream, PING, UNFORESEEN)
 

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from troth.dialects.faults import openai_fault
 from troth.dialects.logprobs import logprobs_of
 from troth.dialects.sse import DONE, data_frame, json_line, quoted
 from troth.dialects.timings import timings_of
@@ -36,7 +35,6 @@ from troth.domain import (
     Thought,
     Timings,
 )
-from troth.errors import Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,10 +122,6 @@ class ChatChunks:
     def end(self) -> bytes:
         """OpenAI's last frame."""
         return DONE
-
-    def fault(self, refusal: Refusal) -> bytes:
-        """The frame of a fault after the first byte."""
-        return data_frame(openai_fault(refusal))
 
     def write(self, event: Event) -> bytes:
         """The frames that `event` causes, none to several; every choice opens with its role."""

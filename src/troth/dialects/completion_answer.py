@@ -14,13 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from troth.dialects.faults import openai_fault
 from troth.dialects.logprobs import logprobs_of
 from troth.dialects.sse import DONE, data_frame, json_line, quoted
 from troth.dialects.timings import timings_of
 from troth.dialects.usage import usage_of
 from troth.domain import Began, CallBegan, CallSaid, Ended, Event, Finished, Piece, Progress, Reply, Said, Thought
-from troth.errors import Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +97,6 @@ class CompletionChunks:
     def end(self) -> bytes:
         """OpenAI's last frame."""
         return DONE
-
-    def fault(self, refusal: Refusal) -> bytes:
-        """The frame of a fault after the first byte."""
-        return data_frame(openai_fault(refusal))
 
     def write(self, event: Event) -> bytes:
         """The frames that `event` causes, none to several."""

@@ -28,7 +28,7 @@ def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any
         "max_tokens_default": facts.default_tokens,
         "max_tokens_cap": facts.cap_tokens,
         "max_tokens_over_cap": "clamp" if facts.over_cap == "clamp" else "400",
-        "error_format": "openai",
+        "error_format": facts.envelope,
         "streaming": {"first_event": facts.first_event, "keepalive_seconds": facts.keepalive_seconds},
         "limits": dict(facts.limits),
         "queue_cap": facts.queue_max,

@@ -7,12 +7,13 @@ from typing import Any
 
 from troth._generated.models import InfillRequest, NativeCompletionRequest
 from troth.conversation import Conversation
-from troth.dialects.faults import UNFORESEEN_NATIVE
+from troth.dialects.faults import BROKEN, fault_frame
 from troth.dialects.native_answer import NativeAnswers
 from troth.dialects.native_request import read_completion, read_infill
 from troth.dialects.sse import KEEPALIVE
 from troth.dialects.streams import START_SECONDS, StreamSettings, frames
 from troth.domain import Answer, Ask, Call, Stream, Whole
+from troth.envelopes import shape_of
 from troth.reply.fold import fold
 from troth.together import Together
 
@@ -49,10 +50,11 @@ class Native:
             finally:
                 together.cancel()
             return Whole(answers.whole(reply))
-        stream = frames(together, answers.chunks(), self._settings.first_event)
+        fault = fault_frame(shape_of("native", self._settings.envelope))
+        stream = frames(together, answers.chunks(), self._settings.first_event, fault)
         await anext(stream)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(stream.aclose)
             await together.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
-        return Stream(stream, KEEPALIVE, UNFORESEEN_NATIVE)
+        return Stream(stream, KEEPALIVE, fault(BROKEN))

@@ -13,7 +13,6 @@ from typing import Any
 
 from troth.conversation import Prepared
 from troth.dialects.completion_answer import progress_of
-from troth.dialects.faults import native_fault
 from troth.dialects.logprobs import logprobs_of
 from troth.dialects.sse import data_frame
 from troth.dialects.timings import timings_of
@@ -32,7 +31,6 @@ from troth.domain import (
     Thought,
     Timings,
 )
-from troth.errors import Refusal
 
 NO_SLOT = -1
 ADAPTIVE_OFF, ADAPTIVE_DECAY = -1.0, 0.9  # llama-server's adaptive-p sampler, which is not among this server's
@@ -140,10 +138,6 @@ class NativeChunks:
     def end(self) -> bytes:
         """Nothing: the last frame says that it is the last."""
         return b""
-
-    def fault(self, refusal: Refusal) -> bytes:
-        """The frame of a fault after the first byte."""
-        return data_frame(native_fault(refusal))
 
     def write(self, event: Event) -> bytes:
         """The frames that `event` causes, none to several."""

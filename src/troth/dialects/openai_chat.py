@@ -12,12 +12,13 @@ from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation, Opened, Prepared
 from troth.dialects.chat_answer import ChatChunks, Heading, Telling, whole
 from troth.dialects.chat_request import read
-from troth.dialects.faults import UNFORESEEN
+from troth.dialects.faults import BROKEN, fault_frame
 from troth.dialects.fields import include_usage
 from troth.dialects.sse import KEEPALIVE
 from troth.dialects.streams import START_SECONDS, Chunks, StreamSettings, frames
 from troth.dialects.verbose import VerboseChunks, verbose_of
 from troth.domain import Answer, Call, Stream, Whole
+from troth.envelopes import shape_of
 from troth.reply.fold import fold
 
 
@@ -53,13 +54,14 @@ class OpenAIChat:
         chunks: Chunks = ChatChunks(heading, telling, choices=ask.choices)
         if body.verbose:
             chunks = VerboseChunks(chunks, heading, self._prepared(opened))
-        stream = frames(opened, chunks, self._settings.first_event)
+        fault = fault_frame(shape_of("openai", self._settings.envelope))
+        stream = frames(opened, chunks, self._settings.first_event, fault)
         await anext(stream)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(stream.aclose)
             await opened.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
-        return Stream(stream, KEEPALIVE, UNFORESEEN)
+        return Stream(stream, KEEPALIVE, fault(BROKEN))
 
     def _prepared(self, opened: Opened) -> Prepared:
         """What `opened` was made of."""

@@ -8,11 +8,12 @@ from troth._generated.models import CompletionRequest
 from troth.conversation import Conversation
 from troth.dialects.completion_answer import CompletionChunks, Heading, whole
 from troth.dialects.completion_request import read
-from troth.dialects.faults import UNFORESEEN
+from troth.dialects.faults import BROKEN, fault_frame
 from troth.dialects.fields import include_usage
 from troth.dialects.sse import KEEPALIVE
 from troth.dialects.streams import START_SECONDS, StreamSettings, frames
 from troth.domain import Answer, Call, Stream, Whole
+from troth.envelopes import shape_of
 from troth.reply.fold import fold
 from troth.together import Together
 
@@ -42,10 +43,11 @@ class OpenAICompletions:
                 together.cancel()
             return Whole(whole(reply, heading, logprobs=body.logprobs is not None, echoes=echoes))
         chunks = CompletionChunks(heading, echoes=echoes, include_usage=include_usage(body))
-        stream = frames(together, chunks, self._settings.first_event)
+        fault = fault_frame(shape_of("openai", self._settings.envelope))
+        stream = frames(together, chunks, self._settings.first_event, fault)
         await anext(stream)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(stream.aclose)
             await together.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
-        return Stream(stream, KEEPALIVE, UNFORESEEN)
+        return Stream(stream, KEEPALIVE, fault(BROKEN))

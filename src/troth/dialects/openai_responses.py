@@ -36,7 +36,7 @@ class OpenAIResponses:
             finally:
                 opened.cancel()
         events = ResponseEvents(heading)
-        stream = frames(opened, events, "role")
+        stream = frames(opened, events, "role", events.fault)
         await anext(stream)
         return Stream(stream, events.keepalive, events.broken)
 

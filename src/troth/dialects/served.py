@@ -9,6 +9,7 @@ from typing import Any, Literal
 from troth import __version__
 from troth.domain import ServedModel
 from troth.engines.base import EngineReport, Vocabulary
+from troth.envelopes import Envelope
 
 Readiness = Literal["ok", "loading", "failed", "stopping"]
 
@@ -40,6 +41,7 @@ class ServerFacts:
     cap_tokens: int | None = None
     default_tokens: int | None = None  # None: what the context leaves
     first_event: Literal["token", "role"] = "token"
+    envelope: Envelope = "openai"  # of errors
     keepalive_seconds: float = 10.0
     unknown_fields: Literal["ignore", "refuse"] = "ignore"
     guard: frozenset[str] = frozenset()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from troth import __version__
 from troth.domain import Event
+from troth.envelopes import Envelope
 from troth.errors import Refusal
 
 START_SECONDS = 10.0  # how long a stream's status line waits for the queue when keepalives are off
@@ -15,10 +16,11 @@ START_SECONDS = 10.0  # how long a stream's status line waits for the queue when
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSettings:
-    """How answers are streamed (configuration section `stream`), and the name of what answers."""
+    """How answers are streamed (configuration sections `stream` and `errors`), and the name of what answers."""
 
     first_event: Literal["token", "role"] = "token"
     keepalive_seconds: float = 10.0  # 0: no keepalives
+    envelope: Envelope = "openai"
     system_fingerprint: str = f"b0-troth-{__version__}"  # llama-server's form: b, a number, what was built
 
 
@@ -44,12 +46,13 @@ class Chunks(Protocol):
     def end(self) -> bytes:
         """What is sent after everything."""
 
-    def fault(self, refusal: Refusal) -> bytes:
-        """What is sent instead when the answer ends with a fault."""
 
-
-async def frames(opened: Answering, chunks: Chunks, first_event: str) -> AsyncGenerator[bytes]:
+async def frames(
+    opened: Answering, chunks: Chunks, first_event: str, fault: Callable[[Refusal], bytes]
+) -> AsyncGenerator[bytes]:
     """The frames of one answer, after one empty item that whoever creates the generator takes at once.
+
+    `fault` writes what is sent instead of the end when the answer ends with a refusal.
 
     A generator that was never entered runs no `finally` when it is dropped: the empty item enters it,
     so that from then on closing or losing the stream cancels the request.
@@ -64,6 +67,6 @@ async def frames(opened: Answering, chunks: Chunks, first_event: str) -> AsyncGe
         if last := chunks.end():
             yield last
     except Refusal as refusal:
-        yield chunks.fault(refusal)
+        yield fault(refusal)
     finally:
         opened.cancel()

@@ -13,7 +13,6 @@ from troth.dialects.native_answer import NativeAnswers
 from troth.dialects.sse import data_frame
 from troth.dialects.streams import Chunks
 from troth.domain import Choice, Ended, Event, Finished, Reply, Said, Timings
-from troth.errors import Refusal
 
 
 def verbose_of(prepared: Prepared, reply: Reply) -> dict[str, Any]:
@@ -38,10 +37,6 @@ class VerboseChunks:
     def end(self) -> bytes:
         """What is sent after everything."""
         return self._chunks.end()
-
-    def fault(self, refusal: Refusal) -> bytes:
-        """What is sent instead when the answer ends with a fault."""
-        return self._chunks.fault(refusal)
 
     def write(self, event: Event) -> bytes:
         """The frames that `event` causes."""

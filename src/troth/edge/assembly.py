@@ -58,7 +58,7 @@ def create_asgi(
     models = _models(tables)
     check_guard(settings.guard, models)
     keyring = Keyring(settings.api_keys, isolate=settings.isolate_keys)
-    refuser = Refuser(metrics, _field_names(models))
+    refuser = Refuser(metrics, _field_names(models), settings.envelope)
     steps = Steps(
         bodies=BodyRules(settings.body_bytes_max, settings.strict_content_type),
         contract=Contract(settings.unknown_fields, frozenset(settings.guard), tables.prefixes),
@@ -69,7 +69,11 @@ def create_asgi(
     )
     spec = bound_document(document, keyring, open_models=settings.open_models)
     routing = partial(
-        ExactRouting, operations=tables.operations, keyring=keyring, assets={ASSETS + "/": _docs_are_open(spec)}
+        ExactRouting,
+        operations=tables.operations,
+        keyring=keyring,
+        refuser=refuser,
+        assets={ASSETS + "/": _docs_are_open(spec)},
     )
     inner = Router(routes=[assets_mount()], redirect_slashes=False)
     security = [SecurityMiddleware] if keyring else []

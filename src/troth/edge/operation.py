@@ -80,7 +80,7 @@ class ContractOperation:
             else:
                 answer = await attended(self._handled(call), receive)
         except Refusal as refusal:
-            await self._steps.refuser.send(refusal, exchange, send)
+            await self._steps.refuser.send(refusal, scope, send)
             return
         if isinstance(answer, Stream):
             await self._steps.streams.send(answer, exchange, scope, receive, send)

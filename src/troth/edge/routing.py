@@ -22,9 +22,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from troth.edge.exchange import Exchange, exchange_of
-from troth.edge.refusals import clipped, dialect_of_path, refusal_body, refusal_headers
+from troth.edge.refusals import Refuser, refusal_headers
 from troth.edge.security import Keyring
 from troth.edge.settings import OperationRow
+from troth.envelopes import clipped
 from troth.errors import MethodNotAllowed, NotFound, Refusal
 
 PATH_LENGTH_MAX = 256  # longer ones are not compared with the served ones
@@ -48,11 +49,18 @@ class ExactRouting(RoutingMiddleware):  # type: ignore[misc]  # connexion ships 
     """Connexion's routing middleware with our own look-up."""
 
     def __init__(
-        self, app: ASGIApp, *, operations: Mapping[str, OperationRow], keyring: Keyring, assets: Mapping[str, bool]
+        self,
+        app: ASGIApp,
+        *,
+        operations: Mapping[str, OperationRow],
+        keyring: Keyring,
+        refuser: Refuser,
+        assets: Mapping[str, bool],
     ) -> None:
         super().__init__(app)
         self._operations = operations
         self._keyring = keyring
+        self._refuser = refuser
         self._assets = assets  # path prefix of static files → served without a key
         self._exact: dict[str, Place] = {}
         self._templates: dict[str, Place] = {}
@@ -159,6 +167,6 @@ class ExactRouting(RoutingMiddleware):  # type: ignore[misc]  # connexion ships 
         refusal = self._missing(scope)
         exchange = exchange_of(scope)
         exchange.code = refusal.code
-        body = refusal_body(refusal, dialect_of_path(scope["path"]), exchange.account.request_id)
+        body = self._refuser.body(refusal, scope)
         response = Response(body, refusal.status, headers=refusal_headers(refusal), media_type="application/json")
         await WebSocket(scope, receive, send).send_denial_response(response)

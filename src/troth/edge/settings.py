@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from troth.contract import ContractModel
+from troth.envelopes import Envelope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class EdgeSettings:
     stop_seconds: float = 5.0
     unknown_fields: Literal["ignore", "refuse"] = "ignore"
     guard: tuple[str, ...] = ()  # honoured fields that this server treats as guarded
+    envelope: Envelope = "openai"  # of every error but those of Anthropic's routes
 
 
 class OperationRow(Protocol):

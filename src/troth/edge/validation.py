@@ -45,6 +45,8 @@ def _refusal(faults: Sequence[ErrorDetails], sent: Any, whole: str) -> BadReques
     located = [(_wire_path(fault, sent), fault) for fault in faults]
     depth = max(len(path) for path, _ in located)
     path, first = next((path, fault) for path, fault in located if len(path) == depth)
+    if not path and first["type"] in OBJECT_FAULTS:
+        return BadRequest(f"{whole}: {EXPECTED}an object.", code="not_an_object")
     missing = first["type"] in ("missing", "union_tag_not_found")
     if missing:
         text = "Field required"

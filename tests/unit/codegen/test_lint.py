@@ -16,6 +16,7 @@ Edit = Callable[[str, str, str], Source]
 Write = Callable[[dict[str, str | None]], Source]
 
 TALK, PATHS, PARAMETERS = "schemas/talk.yaml", "paths/talk.yaml", "parameters/talk.yaml"
+ABSENT = "not_there_yet.yaml"
 LABEL = "    label: {description: The caller's own., x-contract: {class: inert}}\n"
 
 BROKEN = [
@@ -63,6 +64,14 @@ BROKEN = [
     ("S15", TALK, "  discriminator:\n    propertyName: how\n    mapping: {song: '#/Sung', talk: '#/Spoken'}\n", ""),
     ("S16", TALK, "items: {$ref: '#/Turn'}", "items: {$ref: '#/Turn', description: One of them.}"),
     ("S17", PATHS, "    x-error-style: openai\n", ""),
+    ("S18", PATHS, "    x-documents: [radiance]\n", ""),
+    ("S18", PATHS, "x-documents: [radiance]", "x-documents: [somebody]"),
+    ("S18", PATHS, "x-documents: [radiance]", "x-documents: [hal0, radiance]"),
+    ("S18", PATHS, "{/say: []}", "{}"),
+    ("S18", PATHS, "{/say: []}", "{/say: [], /shout: []}"),
+    ("S19", ABSENT, "POST /v1/sing", "POST /v1/say"),
+    ("S19", ABSENT, "[hal0]", "[]"),
+    ("S19", ABSENT, ", serves: songs", ""),
 ]
 
 
@@ -90,7 +99,7 @@ def test_an_operation_without_examples_is_found(write: Write) -> None:
 
 def test_one_operation_id_for_two_operations_is_found(small: Source) -> None:
     operation = small.files["paths/talk.yaml"]["say"]["post"]
-    small.files["paths/talk.yaml"]["shout"] = {"post": operation}
+    small.files["paths/talk.yaml"]["shout"] = {"post": {**operation, "x-alias-documents": {}}}
     small.files["openapi.yaml"]["paths"]["/shout"] = {"$ref": "paths/talk.yaml#/shout"}
     assert {finding.rule for finding in lint(small)} == {"S14"}
 

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from pydantic_core import from_json
 
 from tests.unit.edge.small_server import SmallServer
 from troth.domain import Answer, Call
-from troth.edge.refusals import clipped, refusal_body
-from troth.errors import EngineFault, NotImplementedHere, OverContext, QueueFull, Refusal
+from troth.edge.settings import EdgeSettings
+from troth.errors import EngineFault, NotImplementedHere, OverContext, QueueFull
 
 
 def server_that_raises(error: Exception) -> SmallServer:
@@ -87,18 +86,30 @@ def test_our_own_fault_is_logged_and_says_nothing_private(caplog: pytest.LogCapt
     assert response.headers["x-request-id"]
 
 
-@pytest.mark.parametrize("text", ["a" * 9000, "\x00" * 9000, "猫" * 9000, '"' * 9000])
-@pytest.mark.parametrize("dialect", ["openai", "anthropic", "native"])
-def test_an_error_body_is_under_four_kilobytes_whatever_it_says(text: str, dialect: str) -> None:
-    body = refusal_body(Refusal(text, param=text), dialect, "id")
+@pytest.mark.parametrize("path", ["/v1/speak", "/native"])
+def test_hal0s_envelope_takes_the_place_of_openais_and_the_native_one(path: str) -> None:
+    server = SmallServer(EdgeSettings(envelope="hal0"))
 
-    assert len(body) < 4096
-    assert from_json(body)
+    assert server.say(path, best_of=2).json() == {
+        "error": {
+            "code": "request.unsupported_field",
+            "message": "best_of is not supported here: leave it out or send at most 1.",
+            "details": {"param": "best_of"},
+        }
+    }
 
 
-@pytest.mark.parametrize("length", [1, 340, 341, 342, 2046, 2047])
-def test_clipping_keeps_what_fits(length: int) -> None:
-    assert clipped("a" * length, 2048) == ("a" * length if length <= 2046 else "a" * 1535)
+def test_hal0s_envelope_leaves_anthropics_routes_alone() -> None:
+    response = SmallServer(EdgeSettings(envelope="hal0")).say("/v1/messages", best_of=2)
+
+    assert response.json()["error"]["type"] == "invalid_request_error"
+
+
+def test_what_no_operation_answers_is_said_in_hal0s_envelope_too() -> None:
+    server = SmallServer(EdgeSettings(envelope="hal0"))
+
+    assert server.ask("GET", "/nowhere").json()["error"]["code"] == "resource.not_found"
+    assert server.ask("DELETE", "/v1/speak").json()["error"]["code"] == "system.http_405"
 
 
 def test_refusals_are_counted_by_field_and_only_fields_of_the_document_become_labels() -> None:
