@@ -6,8 +6,12 @@ from collections.abc import Mapping
 
 from troth.formats.base import CallFormat
 from troth.formats.json_calls import JSON_FORMATS
+from troth.formats.named_calls import NAMED_FORMATS
+from troth.formats.open_calls import OPEN_FORMATS
+from troth.formats.xml_calls import XML_FORMATS
 
-FORMATS: Mapping[str, CallFormat] = {each.name: each for each in JSON_FORMATS}
+_ALL: tuple[CallFormat, ...] = (*JSON_FORMATS, *NAMED_FORMATS, *XML_FORMATS, *OPEN_FORMATS)
+FORMATS: Mapping[str, CallFormat] = {each.name: each for each in _ALL}
 NAMES: tuple[str, ...] = tuple(FORMATS)
 UNKNOWN = "generic"
 
