@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from troth.domain import Tool
 from troth.formats import json_scan
-from troth.formats.base import CallGrammar, Mark, Reader
+from troth.formats.base import CallFormat, CallGrammar, Mark, Reader
 from troth.formats.lark import INDEX, Spelling, call_grammar, spelled
 from troth.formats.tape import NoCall, ScriptReader, Sink, Steps, Tape, calls_among_words
 
@@ -242,7 +242,7 @@ def _listed(trigger: str, after: str = "]") -> Spelling:
 HERMES = JsonCalls("hermes", _TAGGED, ends=("</tool_call>",))
 GENERIC = JsonCalls("generic", _TAGGED, ends=("</tool_call>",))
 
-JSON_FORMATS: tuple[JsonCalls, ...] = (
+JSON_FORMATS: tuple[CallFormat, ...] = (
     HERMES,
     GENERIC,
     JsonCalls("granite", _listed("<|tool_call|>"), more_triggers=("<tool_call>",), ends=("</tool_call>",)),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from troth.domain import Tool
-from troth.formats.base import CallGrammar, Mark, Reader
+from troth.formats.base import CallFormat, CallGrammar, Mark, Reader
 from troth.formats.json_calls import arguments, read_objects
 from troth.formats.lark import INDEX, Spelling, call_grammar, spelled
 from troth.formats.tape import NoCall, ScriptReader, Steps, Tape, calls_among_words
@@ -149,7 +149,7 @@ def _deepseek(name: str, before_name: str, before_arguments: str, behind: str, b
     )
 
 
-NAMED_FORMATS: tuple[NamedCalls, ...] = (
+NAMED_FORMATS: tuple[CallFormat, ...] = (
     NamedCalls(
         "mistral",
         Spelling(trigger="[TOOL_CALLS]", before_arguments="[ARGS]", between="[TOOL_CALLS]"),

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from troth.domain import Tool
-from troth.formats.base import CallGrammar, Mark, Reader
+from troth.formats.base import CallFormat, CallGrammar, Mark, Reader
 from troth.formats.json_calls import arguments, read_objects
 from troth.formats.lark import Spelling, call_grammar, spelled
 from troth.formats.tape import NoCall, ScriptReader, Steps, Tape, calls_among_words
@@ -135,4 +135,4 @@ class Recipients:
             raise NoCall
 
 
-OPEN_FORMATS = (LLAMA3, JSON, COMMAND_R_PLUS, Recipients())
+OPEN_FORMATS: tuple[CallFormat, ...] = (LLAMA3, JSON, COMMAND_R_PLUS, Recipients())

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from troth.domain import Tool
-from troth.formats.base import CallGrammar, Mark, Reader
+from troth.formats.base import CallFormat, CallGrammar, Mark, Reader
 from troth.formats.json_calls import read_objects
-from troth.formats.lark import Spelling, call_grammar, literal, spelled
+from troth.formats.lark import Spelling, call_grammar, json_value, literal, spelled, text_before
 from troth.formats.named_calls import is_name
 from troth.formats.schemas import EVERYTHING, as_json, kinds, property_schema, resolved
 from troth.formats.tape import NoCall, ScriptReader, Sink, Steps, Tape, calls_among_words
@@ -203,14 +203,9 @@ def _argument_rules(
     if fixed is not None:
         return [f"{rule}: {begin} ({' | '.join(literal(each) for each in fixed)}) {end} {behind}"]
     if not is_string:
-        definitions = {key: parameters[key] for key in ("$defs", "definitions") if key in parameters}
-        value = {**schema, **definitions} if isinstance(schema, Mapping) else {}
-        return [f"{rule}: {begin} %json {json.dumps(value)} {end} {behind}"]
-    if spell(tags.end).startswith('"'):
-        text = f"{rule}_text[lazy]: /(.|\\n)*/ {literal(tags.padding + tags.end)}"
-        return [f"{rule}: {begin} {rule}_text {behind}", text]
-    text = f"{rule}_text: /(.|\\n)*{tags.padding.replace(chr(10), chr(92) + 'n')}/ {spell(tags.end)}"
-    return [f"{rule}: {begin} {rule}_text {behind}", text]
+        return [f"{rule}: {begin} {json_value(schema, parameters)} {end} {behind}"]
+    text, rules = text_before(tags.end, f"{rule}_text", spell, tags.padding)
+    return [f"{rule}: {begin} {text} {behind}", rules]
 
 
 def _fixed(schema: Any) -> list[str] | None:
@@ -294,7 +289,7 @@ def _keys_and_values(name: str, gap: str) -> XmlCalls:
 _LINES = Tags("<parameter=", ">", "</parameter>", padding="\n", behind="\n")
 _INLINE = Tags("<parameter=", ">", "</parameter>", behind="\n")
 
-XML_FORMATS: tuple[XmlCalls, ...] = (
+XML_FORMATS: tuple[CallFormat, ...] = (
     _function_tags("qwen3_coder", "<tool_call>", _LINES),
     _function_tags("seed_oss", "<seed:tool_call>", _INLINE),
     _keys_and_values("glm45", "\n"),

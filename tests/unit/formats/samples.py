@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.support.formats import CITY, FIRST_JSON, SECOND, SECOND_JSON
 
 WORDS = "I look.\n"
@@ -124,6 +126,22 @@ SAMPLES: dict[str, str] = {
     .replace("_key>", "_key:opensource>")
     .replace("_value>", "_value:opensource>")
     + "\n</tool_calls:opensource>",
+    "gemma4": (
+        f'{WORDS}<|tool_call>call:get_weather{{city:<|"|>{CITY}<|"|>,days:3}}<tool_call|>'
+        f'<|tool_call>call:take_note{{done:true,tags:[<|"|>a<|"|>,<|"|>b"}}<|"|>],text:<|"|>{SECOND["text"]}<|"|>}}'
+        "<tool_call|>"
+    ),
+    "lfm2": (
+        f"{WORDS}<|tool_call_start|>[get_weather(city={json.dumps(CITY, ensure_ascii=False)}, days=3), "
+        f"take_note(text={json.dumps(SECOND['text'])}, tags={TAGS}, done=true)]<|tool_call_end|>"
+    ),
+    "harmony": (
+        "<|channel|>analysis<|message|>Hm.<|end|>"
+        f"<|start|>assistant<|channel|>commentary<|message|>{WORDS}<|end|><|start|>assistant"
+        f"<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{FIRST_JSON}<|call|>"
+        "<|start|>assistant"
+        f"<|channel|>commentary to=functions.take_note <|constrain|>json<|message|>{SECOND_JSON}"
+    ),
 }
 
 # Where the calls begin: what stands before it is words, or reasoning.
@@ -159,5 +177,8 @@ CALLS: dict[str, str] = {
     "deepseek_v4": "<｜DSML｜tool_calls>",
     "minicpm5": "<function name=",
     "hunyuan": "<tool_calls:opensource>",
+    "gemma4": "<|tool_call>",
+    "lfm2": "<|tool_call_start|>",
+    "harmony": "<|channel|>commentary to=",
 }
-THINKING: set[str] = set()  # formats that tell reasoning apart by themselves
+THINKING = {"harmony"}  # formats that tell reasoning apart by themselves
