@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from troth.domain import Tool
 from troth.formats import json_scan
-from troth.formats.base import CallGrammar, Mark, Reader
+from troth.formats.base import CallFormat, CallGrammar, Mark, Reader
 from troth.formats.lark import INDEX, Spelling, call_grammar, spelled
 from troth.formats.tape import NoCall, ScriptReader, Sink, Steps, Tape, calls_among_words
 
 NAME_KEYS = ("name", "tool_name")
 ARGUMENT_KEYS = ("arguments", "parameters")
+OTHER_KEYS = ("type", "id", "index", "tool_call_id", *NAME_KEYS, *ARGUMENT_KEYS)
 
 
 class _Object:
@@ -23,6 +24,7 @@ class _Object:
         self._names = names  # None: every name is one
         self._name: str | None = None
         self._early: list[str] | None = None  # arguments that came before the name
+        self._is_nested = False
         self._is_complete = False
 
     def read(self) -> Steps[None]:
@@ -58,11 +60,14 @@ class _Object:
             yield from self._read_arguments()
         elif key in NAME_KEYS and self._name is None:
             yield from self._read_name()
-        elif key == "function" and self._name is None and char == "{":
+        elif key == "function" and self._name is None and char == "{" and not self._is_nested:
+            self._is_nested = True
             tape.take(1)
             yield from self._members()
         elif key == "function" and self._name is None:
             yield from self._read_name()
+        elif self._names is not None and key not in OTHER_KEYS:
+            raise NoCall
         else:
             yield from json_scan.value(tape, json_scan.ignore)
 
@@ -161,6 +166,8 @@ def read_objects(tape: Tape, names: Set[str] | None, *, is_keyed: bool = False) 
     if char != "{":
         raise NoCall
     while char == "{":
+        if not tape.is_holding:
+            tape.hold("", is_sure=True)
         tape.take(1)
         yield from _keyed_object(tape) if is_keyed else _Object(tape, names).read()
         char = yield from tape.space()
@@ -235,7 +242,7 @@ def _listed(trigger: str, after: str = "]") -> Spelling:
 HERMES = JsonCalls("hermes", _TAGGED, ends=("</tool_call>",))
 GENERIC = JsonCalls("generic", _TAGGED, ends=("</tool_call>",))
 
-JSON_FORMATS: tuple[JsonCalls, ...] = (
+JSON_FORMATS: tuple[CallFormat, ...] = (
     HERMES,
     GENERIC,
     JsonCalls("granite", _listed("<|tool_call|>"), more_triggers=("<tool_call>",), ends=("</tool_call>",)),

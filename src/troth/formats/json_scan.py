@@ -10,7 +10,7 @@ import json
 
 from troth.formats.tape import SPACE, NoCall, Sink, Steps, Tape
 
-ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 NAME_CHARACTERS_MAX = 1024
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -83,10 +83,10 @@ def string(tape: Tape, sink: Sink) -> Steps[None]:
         mark = yield from tape.until(('"', "\\"), sink)
         if mark == '"':
             return
-        yield from _escape(tape, sink)
+        yield from escaped(tape, sink)
 
 
-def _escape(tape: Tape, sink: Sink) -> Steps[None]:
+def escaped(tape: Tape, sink: Sink) -> Steps[None]:
     """Behind a backslash. A pair of surrogates is one character; one alone is none."""
     yield from tape.peek()
     kind = tape.take(1)

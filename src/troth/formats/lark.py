@@ -52,6 +52,20 @@ def json_rule(tool: Tool) -> str:
     return f"%json {json.dumps(object_schema(tool))}"
 
 
+def json_value(schema: Any, root: Mapping[str, Any]) -> str:
+    """A value that fits a part of the schema `root`, as JSON."""
+    definitions = {key: root[key] for key in ("$defs", "definitions") if key in root}
+    return f"%json {json.dumps({**schema, **definitions} if isinstance(schema, Mapping) else {})}"
+
+
+def text_before(end: str, rule: str, spell: Callable[[str], str], padding: str = "") -> tuple[str, str]:
+    """The symbols for any text up to `padding` and the marker `end`, both included, and their rules."""
+    if spell(end).startswith('"'):
+        return rule, f"{rule}[lazy]: /(.|\\n)*/ {literal(padding + end)}\n"
+    terminal = rule.upper()
+    return f"{terminal} {spell(end)}", f"{terminal}: /(.|\\n)*{padding.replace(chr(10), chr(92) + 'n')}/\n"
+
+
 @dataclass(frozen=True, slots=True)
 class Spelling:
     """What stands around names and arguments: TRIGGER lead CALL (between CALL)* after.

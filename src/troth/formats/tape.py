@@ -118,10 +118,8 @@ class Tape:
             found = max((text for text in texts if left.startswith(text)), key=len, default=None)
             if not any(len(text) > len(left) and text.startswith(left) for text in texts):
                 break
-            if self._is_over and found is None:
-                raise Cut
             if self._is_over:
-                break
+                raise Cut
             yield
         if found is not None:
             self.take(len(found))
@@ -177,6 +175,11 @@ class Tape:
         """From `text` on, which was just read, everything read is held."""
         self._held = [text]
         self._is_sure = is_sure
+
+    @property
+    def is_holding(self) -> bool:
+        """Something that was read is not yet understood."""
+        return self._held is not None
 
     def commit(self) -> None:
         """What is held was understood and is never words."""

@@ -34,6 +34,13 @@ SYNTAXES: tuple[ThoughtSyntax, ...] = (
     ThoughtSyntax("command_r7b", "<|START_THINKING|>", "<|END_THINKING|>"),
     ThoughtSyntax("solar", "<|think|>", "<|end|>"),
     ThoughtSyntax("minimax_m3", "<mm:think>", "</mm:think>"),
+    ThoughtSyntax(
+        "kimi_k3",
+        "<|open|>think<|sep|>",
+        "<|close|>think<|sep|>",
+        signs=("open_tag('think')", "close_tag('think')", "<|open|>"),
+    ),
+    ThoughtSyntax("hunyuan", "<think:opensource>", "</think:opensource>", signs=("<think{}>", ":opensource")),
     ThoughtSyntax("apertus", "<|inner_prefix|>", "<|inner_suffix|>"),
     ThoughtSyntax(
         "apriel", "Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]", signs=("[BEGIN FINAL RESPONSE]",)
