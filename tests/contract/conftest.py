@@ -10,8 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.contract import servers
+from tests.contract.servers import Settings
 from tests.support.judge import Document, Judge, judged_client, published_document
 from tests.support.live import LiveServer, config
+from tests.support.thinking_model import make_thinking_model
 
 ServeWith = Callable[[Mapping[str, Any]], LiveServer]
 Connect = Callable[..., httpx.Client]
@@ -44,6 +47,13 @@ def serve_with(tmp_path_factory: pytest.TempPathFactory, embedded_model: Path) -
     yield serve
     codes = {key: server.stop() for key, server in running.items()}
     assert set(codes.values()) <= {0}, f"servers that were told to end ended with {codes}"
+
+
+@pytest.fixture(scope="session")
+def thinking(embedded_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The configuration of a server whose model reasons."""
+    model = make_thinking_model(embedded_model, tmp_path_factory.mktemp("thinking"))
+    return config([servers.quick(context_tokens=512, slots=1) | model])
 
 
 @pytest.fixture(scope="session")

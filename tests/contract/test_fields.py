@@ -125,6 +125,7 @@ ALIASED: dict[str, tuple[Any, Any, Any]] = {
     "repeat_penalty": (1, 2.5, content),
     "thinking_token_budget": (-1, 100, lambda response: response.status_code),
 }
+ALIASES = [path for path in of_class("alias") if top(path)]
 
 
 def aliased(path: str) -> tuple[str, Any, Any, Any]:
@@ -134,10 +135,10 @@ def aliased(path: str) -> tuple[str, Any, Any, Any]:
 
 
 def test_every_field_with_aliases_has_values() -> None:
-    assert {FIELD[path].schema["x-contract"]["of"] for path in of_class("alias")} == set(ALIASED)
+    assert {FIELD[path].schema["x-contract"]["of"] for path in ALIASES} == set(ALIASED)
 
 
-@pytest.mark.parametrize("path", of_class("alias"))
+@pytest.mark.parametrize("path", ALIASES)
 def test_an_alias_does_what_its_field_does(path: str, client: httpx.Client) -> None:
     field, one, other, look = aliased(path)
     base: Body = {"messages": SINGING, "temperature": 0, "max_tokens": None if field == "max_tokens" else 8}
@@ -146,7 +147,7 @@ def test_an_alias_does_what_its_field_does(path: str, client: httpx.Client) -> N
     assert seen[0][0] != seen[0][1]
 
 
-@pytest.mark.parametrize("path", of_class("alias"))
+@pytest.mark.parametrize("path", ALIASES)
 def test_two_names_with_two_values_are_refused_naming_both(path: str, client: httpx.Client) -> None:
     field, one, other, _ = aliased(path)
     body = {"messages": [QUESTION], field: one, path: other}
@@ -155,7 +156,7 @@ def test_two_names_with_two_values_are_refused_naming_both(path: str, client: ht
     assert path in message
 
 
-@pytest.mark.parametrize("path", of_class("alias"))
+@pytest.mark.parametrize("path", ALIASES)
 def test_two_names_with_one_value_are_one_field(path: str, client: httpx.Client) -> None:
     field, one, _, _ = aliased(path)
     body = {"messages": [QUESTION], **NOTHING, field: one, path: one}
@@ -168,13 +169,11 @@ def test_two_aliases_with_two_values_are_refused_naming_both(client: httpx.Clien
     assert "max_completion_tokens" in message
 
 
-def test_an_alias_of_a_guarded_field_is_guarded(client: httpx.Client) -> None:
-    guarded = [path for path in of_class("alias") if FIELD[aliased(path)[0]].contract_class == "guarded"]
-    assert guarded
-    for path in guarded:
-        target = FIELD[aliased(path)[0]]
-        response = client.post(PATH, json={"messages": [QUESTION], path: asking_values(target)[0]})
-        assert target.words in refusal(response, path, "unsupported_value")
+def test_an_alias_below_the_top_is_the_field_that_it_stands_for(client: httpx.Client) -> None:
+    assert [path for path in of_class("alias") if not top(path)] == ["messages[assistant].reasoning"]
+    assistant = {"role": "assistant", "content": "a", "reasoning": "b", "reasoning_content": "c"}
+    response = client.post(PATH, json={"messages": [assistant, QUESTION], **NOTHING})
+    refusal(response, "messages.0.reasoning", "conflicting_values")
 
 
 # ---- clamped -------------------------------------------------------------------------------------
@@ -184,9 +183,7 @@ def test_only_the_budget_is_clamped() -> None:
     assert of_class("clamped") == ["max_tokens"]
 
 
-@pytest.mark.parametrize(
-    "name", ["max_tokens", *(path for path in of_class("alias") if aliased(path)[0] == "max_tokens")]
-)
+@pytest.mark.parametrize("name", ["max_tokens", *(path for path in ALIASES if aliased(path)[0] == "max_tokens")])
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_budget_above_the_cap_is_cut_and_reported(
     name: str, streamed: bool, serve_with: ServeWith, connect: Connect

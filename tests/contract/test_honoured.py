@@ -11,6 +11,7 @@ import pytest
 
 from tests.contract import servers
 from tests.contract.conftest import Connect, ServeWith
+from tests.contract.servers import Settings
 from tests.support.demonstrations import HONOURED, SHOWN_ELSEWHERE, TEMPLATE, Shown, content, request, user
 from tests.support.fields import fields_of, impossible
 from tests.support.judge import Document
@@ -22,10 +23,10 @@ Pick = Callable[[Shown], httpx.Client]
 
 
 @pytest.fixture
-def pick(serve_with: ServeWith, connect: Connect, template: Path) -> Pick:
+def pick(serve_with: ServeWith, connect: Connect, template: Path, thinking: Settings) -> Pick:
     """`pick(shown)`: a client of the server that a demonstration needs."""
     names = {**servers.quick(context_tokens=256, slots=1), "chat_template": str(template)}
-    settings = {"usual": config(), "two_models": servers.two_models(), "names": config([names])}
+    settings = {"usual": config(), "two_models": servers.two_models(), "names": config([names]), "thinking": thinking}
     return lambda shown: connect(serve_with(settings[shown.on]))
 
 

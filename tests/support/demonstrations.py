@@ -97,6 +97,29 @@ def chunks_with(name: str) -> Look:
     return look
 
 
+def thoughts(response: httpx.Response) -> Any:
+    """The reasoning of the first choice, if it is told apart."""
+    return _choice(response)["message"].get("reasoning_content")
+
+
+def thought_tokens(response: httpx.Response) -> Any:
+    """How many tokens the reasoning had."""
+    _choice(response)
+    return response.json()["usage"]["completion_tokens_details"]["reasoning_tokens"]
+
+
+def called(response: httpx.Response) -> Any:
+    """The functions that are called, and with what."""
+    message = _choice(response)["message"]
+    calls = [call["function"] for call in message.get("tool_calls", ())]
+    return calls or message.get("function_call")
+
+
+def told(response: httpx.Response) -> Any:
+    """What an answer has besides the usual."""
+    return sorted(response.json())
+
+
 def _choice(response: httpx.Response) -> Any:
     assert response.status_code == 200, response.text
     return response.json()["choices"][0]
@@ -113,7 +136,7 @@ class Shown:
     other: Mapping[str, Any]
     same: Mapping[str, Any] = field(default_factory=dict)
     look: Look = content
-    on: str = "usual"  # which server: usual, two_models or names
+    on: str = "usual"  # which server: usual, two_models, names or thinking
 
 
 def value(name: str, one: Any, other: Any, look: Look = content, on: str = "usual", **same: Any) -> Shown:
@@ -141,12 +164,72 @@ def text(words: str) -> Body:
     return {"type": "text", "text": words}
 
 
+def tool(name: str = "add", **function: Any) -> Body:
+    """A tool whose calls are short."""
+    return {"type": "function", "function": function_of(name, **function)}
+
+
+def function_of(name: str = "add", **more: Any) -> Body:
+    """A function whose calls are short."""
+    return {"name": name, "parameters": choosing("a"), **more}
+
+
+def choosing(*words: str) -> Body:
+    """A schema of objects with one of the words in them."""
+    schema: Body = {"type": "object", "properties": {"word": {"enum": list(words)}}, "required": ["word"]}
+    return schema | {"additionalProperties": False}
+
+
+def one_of(*words: str) -> str:
+    """A GBNF grammar of one of the words."""
+    return "root ::= " + " | ".join(json.dumps(word) for word in words)
+
+
+def asked_for(schema: Any) -> Body:
+    """A response format of this schema."""
+    return {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+
+
+def short_form(number: int) -> Body:
+    """A response format of one number, in llama-server's shorter form."""
+    return {"type": "json_schema", "schema": {"const": number}}
+
+
+def calling(*calls: Any, **more: Any) -> list[Body]:
+    """A conversation in which the assistant calls `add`, and gets this result."""
+    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    assistant = {"role": "assistant", "content": "", "tool_calls": [call]} | more
+    return [*user("Add."), assistant, *calls]
+
+
+def result(content: Any = "4", call_id: str = "c1", **more: Any) -> Body:
+    """The result of a call."""
+    return {"role": "tool", "tool_call_id": call_id, "content": content, **more}
+
+
+def conversation(one: list[Body], other: list[Body], look: Look = prompt_tokens) -> Shown:
+    """The messages are `one`, and then `other`."""
+    return Shown({"messages": one}, {"messages": other}, {"max_tokens": 1}, look)
+
+
+def older(name: str = "add", arguments: Any = "{}") -> list[Body]:
+    """A call and its result in the older form."""
+    call = {"role": "assistant", "content": "", "function_call": {"name": name, "arguments": arguments}}
+    return [*user("Add."), call, {"role": "function", "name": name, "content": "4"}]
+
+
 NO_CUT: Body = {"temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0}
 GREEDY: Body = {"temperature": 0}
 SINGING = [*user(SONG), {"role": "assistant", "content": SONG * 4}, *user(SONG)]
 REPEATING: Body = GREEDY | {"messages": SINGING}
 DRY: Body = REPEATING | {"dry_multiplier": 3, "dry_allowed_length": 1, "dry_penalty_last_n": 64}
 MIROSTAT: Body = {"temperature": 1, "mirostat": 2}
+
+CALL: Body = {"temperature": 0, "max_tokens": 40}
+FORCED: Body = CALL | {"tool_choice": "required", "parallel_tool_calls": False}
+NAMED: Body = {"name": "add"}
+ODD: Body = {"type": "object", "not": {"required": ["a"]}}  # a keyword that no grammar holds
+THOUGHT = [*user("Hi"), {"role": "assistant", "content": "Hello", "reasoning_content": "Greet back."}, *user("Bye")]
 
 HONOURED: Mapping[str, Shown] = {
     # how the next token is drawn
@@ -212,6 +295,84 @@ HONOURED: Mapping[str, Shown] = {
     "messages[assistant].content[text].type": parts("assistant", text("a"), text("a") | {"type": "x"}, refused),
     "messages[assistant].content[text].text": parts("assistant", text("Ahoy!"), text("Bonjour, monsieur!")),
     "add_generation_prompt": value("add_generation_prompt", True, False, prompt_tokens, max_tokens=1),
+    "continue_final_message": value(
+        "continue_final_message", False, True, prompt_tokens, messages=[*user(), said("assistant", "Once")]
+    ),
+    "verbose": value("verbose", False, True, told, max_tokens=1),
+    # functions
+    "tools": value("tools", [tool()], [tool("sub")], called, **FORCED),
+    "tools[].function": value("tools", [tool()], [tool("sub")], called, **FORCED),
+    "tool_choice": value("tool_choice", "none", "required", called, tools=[tool()], **CALL),
+    "functions": value("functions", [], [function_of()], prompt_tokens, max_tokens=1),
+    "functions[].name": value("functions", [function_of()], [function_of("subtract")], prompt_tokens, max_tokens=1),
+    "functions[].description": value(
+        "functions", [function_of()], [function_of(description="Adds two numbers.")], prompt_tokens, max_tokens=1
+    ),
+    "functions[].parameters": value(
+        "functions", [function_of()], [function_of(parameters=choosing("b"))], called, function_call=NAMED, **CALL
+    ),
+    "functions[].strict": value(
+        "functions", [function_of(parameters=ODD)], [function_of(parameters=ODD, strict=True)], refused, max_tokens=1
+    ),
+    "function_call": value("function_call", "none", NAMED, called, functions=[function_of()], **CALL),
+    "parallel_tool_calls": value("parallel_tool_calls", True, False, prompt_tokens, tools=[tool()], max_tokens=1),
+    "parse_tool_calls": value("parse_tool_calls", True, False, refused, tools=[tool()], tool_choice="required", **CALL),
+    "messages[assistant].tool_calls": conversation(calling(result()), calling(result(), tool_calls=None)),
+    "messages[assistant].tool_calls[].id": conversation(calling(result()), calling(result(call_id="other"))),
+    "messages[assistant].tool_calls[].function": conversation(
+        calling(result()),
+        calling(result(), tool_calls=[{"id": "c1", "function": {"name": "add", "arguments": {"first": 1}}}]),
+    ),
+    "messages[assistant].function_call": conversation(older(), [*user("Add."), said("assistant", "")]),
+    "messages[assistant].function_call.name": conversation(older(), older("subtract_two_numbers")),
+    "messages[assistant].function_call.arguments": conversation(older(), older(arguments={"first": 1})),
+    "messages[tool].role": conversation([*user("Add."), said("user", "4")], calling(result())),
+    "messages[tool].content": conversation(calling(result()), calling(result("four hundred and four"))),
+    "messages[tool].content[text].type": conversation(
+        calling(result([text("4")])), calling(result([text("4") | {"type": "x"}])), refused
+    ),
+    "messages[tool].content[text].text": conversation(
+        calling(result([text("4")])), calling(result([text("four hundred and four")]))
+    ),
+    "messages[tool].name": conversation(calling(result()), calling(result(name=NAME))),
+    "messages[tool].tool_call_id": conversation(calling(result()), calling(result(call_id="other"))),
+    "messages[function].role": conversation(older(), older()[:2]),
+    "messages[function].name": conversation(older(), [*older()[:2], older()[2] | {"name": "other"}], refused),
+    "messages[function].content": conversation(older(), [*older()[:2], older()[2] | {"content": "404 or so"}]),
+    # the answer's form
+    "response_format": value("response_format", {"type": "text"}, {"type": "json_object"}),
+    "response_format.type": value("response_format", {"type": "text"}, {"type": "json_object"}),
+    "response_format.json_schema": value("response_format", asked_for({"const": 1}), asked_for({"const": 2})),
+    "response_format.json_schema.schema": value("response_format", asked_for({"const": 1}), asked_for({"const": 2})),
+    "response_format.schema": value("response_format", short_form(1), short_form(2)),
+    "json_schema": value("json_schema", {"const": 1}, {"const": 2}),
+    "grammar": value("grammar", one_of("a"), one_of("b")),
+    "guided_json": value("guided_json", '{"const": 1}', {"const": 2}),
+    "guided_regex": value("guided_regex", "[0-9]{3}", "[a-c]{3}"),
+    "guided_choice": value("guided_choice", ["yes"], ["no"]),
+    "guided_grammar": value("guided_grammar", one_of("a"), one_of("b")),
+    "structured_outputs": value("structured_outputs", {}, {"choice": ["yes"]}),
+    "structured_outputs.json": value("structured_outputs", {"json": {"const": 1}}, {"json": {"const": 2}}),
+    "structured_outputs.json_object": value("structured_outputs", {}, {"json_object": True}),
+    "structured_outputs.regex": value("structured_outputs", {"regex": "[0-9]{3}"}, {"regex": "[a-c]{3}"}),
+    "structured_outputs.choice": value("structured_outputs", {"choice": ["yes"]}, {"choice": ["no"]}),
+    "structured_outputs.grammar": value("structured_outputs", {"grammar": one_of("a")}, {"grammar": one_of("b")}),
+    # reasoning
+    "enable_thinking": value("enable_thinking", False, True, thoughts, "thinking"),
+    "reasoning_effort": value("reasoning_effort", "low", "very high indeed", prompt_tokens, "thinking"),
+    "thinking_token_budget": value("thinking_token_budget", 3, 6, thought_tokens, "thinking"),
+    "include_reasoning": value("include_reasoning", True, False, thoughts, "thinking"),
+    "reasoning_format": value("reasoning_format", "auto", "none", thoughts, "thinking"),
+    "preserve_thinking": value("preserve_thinking", True, False, prompt_tokens, "thinking", messages=THOUGHT),
+    "reasoning": value("reasoning", {"enabled": False}, {"enabled": True}, thoughts, "thinking"),
+    "reasoning.enabled": value("reasoning", {"enabled": False}, {"enabled": True}, thoughts, "thinking"),
+    "reasoning.effort": value("reasoning", {"effort": "none"}, {"effort": "low"}, thoughts, "thinking"),
+    "reasoning.max_tokens": value("reasoning", {"max_tokens": 3}, {"max_tokens": 6}, thought_tokens, "thinking"),
+    "reasoning.exclude": value("reasoning", {"exclude": False}, {"exclude": True}, thoughts, "thinking"),
+    "thinking": value("thinking", {"type": "disabled"}, {"type": "enabled"}, thoughts, "thinking"),
+    "messages[assistant].reasoning_content": turn(
+        said("assistant"), said("assistant", reasoning_content="I am a pirate."), prompt_tokens, "thinking"
+    ),
     "chat_template_kwargs": value("chat_template_kwargs", {}, {"mood": "glad"}, prompt_tokens, "names", max_tokens=1),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.judge import Document
+from tests.support.judge import Document, published_document
 from troth.contract import Neutral
 
 Schema = dict[str, Any]
@@ -101,30 +101,94 @@ def _resolved(document: Document, schema: Schema) -> Schema:
 
 def body_with(path: str, value: Any, **rest: Any) -> tuple[Body, str]:
     """A chat request in which the field at `path` has `value`, and how errors name that field."""
-    if not path.startswith("messages["):
-        body: Body = {"messages": [QUESTION], **rest}
-        return _put(body, path, value), path
-    variant, _, inner = path.removeprefix("messages[").partition("].")
-    role = variant.split("|")[0]
-    message: Body = {"role": role, "content": TEXT}
-    at = "messages.0."
-    if inner.startswith("content["):
-        kind, _, inner = inner.removeprefix("content[").partition("].")
-        part: Body = {"type": kind or "text", kind or "text": TEXT}
-        message["content"] = [_put(part, inner, value)]
-        at += "content.0."
-    else:
-        _put(message, inner, value)
-    return {"messages": [message, QUESTION], **rest}, at + inner
+    body, at = filled(CHAT, {"messages": [QUESTION], **rest}, path, value)
+    if path.startswith("messages["):
+        body["messages"] = [*body["messages"], QUESTION]
+    return body, at
 
 
-def _put(target: Body, path: str, value: Any) -> Body:
-    here = target
-    *parents, last = [path] if path in target or path.startswith("speculative") else path.split(".")
-    for name in parents:
-        here = here.setdefault(name, {})
+def filled(name: str, base: Body, path: str, value: Any) -> tuple[Body, str]:
+    """The request `base` with `value` in the field at `path`, and how errors name that field.
+
+    Objects on the way there that `base` lacks are made, with what they require and nothing else.
+    """
+    document = published_document()
+    body = json.loads(json.dumps(base))
+    here, schema, at = body, {"$ref": f"#/components/schemas/{name}"}, ""
+    steps = _steps(document, path)
+    for step, tag in steps[:-1]:
+        schema = _property(document, schema, step)
+        at += f"{step}."
+        if tag is None:
+            here = here.setdefault(step, minimal(schema, document))
+        else:
+            schema = _items(document, schema, tag)
+            here[step] = [minimal(schema, document, tag)]
+            here, at = here[step][0], f"{at}0."
+    last = steps[-1][0]
     here[last] = value
-    return target
+    return body, at + last
+
+
+def minimal(schema: Schema, document: Document, tag: str = "") -> Any:
+    """A value that the schema takes: what is required, at its first legal value. `tag` tells variants apart."""
+    schema = _resolved(document, schema)
+    contract = schema.get("x-contract", {})
+    if contract.get("class") == "guarded" and "enum" in (contract.get("neutral") or {}):
+        return contract["neutral"]["enum"][0]
+    if schema.get("enum"):
+        return tag if tag in schema["enum"] else schema["enum"][0]
+    for union in ("oneOf", "anyOf"):
+        if union in schema:
+            return minimal(schema[union][0], document, tag)
+    members = schema.get("allOf", [])
+    match schema.get("type"):
+        case "string":
+            return TEXT
+        case "integer" | "number":
+            return schema.get("minimum", 0)
+        case "boolean":
+            return False
+        case "array":
+            return [minimal(schema["items"], document)] * schema.get("minItems", 0)
+        case _:
+            made: Body = {}
+            for member in members:
+                made |= minimal(member, document, tag)
+            for name in schema.get("required", []):
+                made[name] = minimal(_property(document, schema, name), document, tag)
+            return made
+
+
+def _steps(document: Document, path: str) -> list[tuple[str, str | None]]:
+    """The names on a path, each with the variant of the items that it is about; None where it is no list."""
+    if path.startswith("speculative."):
+        return [(path, None)]
+    steps: list[tuple[str, str | None]] = []
+    for part in path.split("."):
+        name, bracket, variant = part.partition("[")
+        steps.append((name, variant.rstrip("]").split("|")[0] if bracket else None))
+    return steps
+
+
+def _property(document: Document, schema: Schema, name: str) -> Schema:
+    schema = _resolved(document, schema)
+    if name in schema.get("properties", {}):
+        return dict(schema["properties"][name])
+    for member in (*schema.get("allOf", []), *schema.get("oneOf", [])):
+        if found := _property(document, member, name):
+            return found
+    return {}
+
+
+def _items(document: Document, schema: Schema, tag: str) -> Schema:
+    """What the items of a list are, of the variant `tag`."""
+    for option in [schema, *schema.get("oneOf", [])]:
+        if "items" in option:
+            items = _resolved(document, option["items"])
+            mapping = items.get("discriminator", {}).get("mapping", {})
+            return {"$ref": mapping[tag]} if tag in mapping else items
+    raise AssertionError(f"no list: {schema}")
 
 
 # ---- values --------------------------------------------------------------------------------------
@@ -146,10 +210,11 @@ def neutral_values(field: RequestField) -> list[Any]:
 def asking_values(field: RequestField) -> list[Any]:
     """Legal values of a field that ask for something."""
     neutral = Neutral.of(field.neutral)
-    return [value for value in _samples(field.schema) if not neutral.accepts(value)]
+    samples = _samples(field.schema, published_document())
+    return [value for value in samples if value is not None and not neutral.accepts(value)]
 
 
-def _samples(schema: Schema) -> Iterator[Any]:
+def _samples(schema: Schema, document: Document) -> Iterator[Any]:
     match schema.get("type"):
         case "boolean":
             yield from (True, False)
@@ -160,16 +225,29 @@ def _samples(schema: Schema) -> Iterator[Any]:
         case "string":
             yield from schema.get("enum", ["t" if "pattern" in schema else "other"])
         case "array":
-            yield [next(_samples(schema["items"]))] * schema.get("minItems", 1)
+            yield [next(_samples(schema["items"], document))] * schema.get("minItems", 1)
         case "object":
-            yield {"a": 1}
+            yield from _objects(schema, document)
+        case None if "$ref" in schema:
+            yield from _samples(_resolved(document, schema), document)
         case None if "oneOf" in schema or "anyOf" in schema:
             for option in schema.get("oneOf") or schema["anyOf"]:
-                yield from _samples(option)
-        case None if "$ref" in schema:
-            yield from ["top_k"]
+                yield from _samples(option, document)
         case None:
             yield from ANYTHING
+
+
+def _objects(schema: Schema, document: Document) -> Iterator[Any]:
+    """Objects with what they require, once for each value of a field that has few."""
+    required = schema.get("required", [])
+    least = minimal({key: value for key, value in schema.items() if key != "x-contract"}, document)
+    choices = [name for name in required if "enum" in _property(document, schema, name)]
+    if not required:
+        yield {"a": 1}
+    elif not choices:
+        yield least
+    for name in choices[:1]:
+        yield from ({**least, name: value} for value in _property(document, schema, name)["enum"])
 
 
 def _numbers(schema: Schema, candidates: tuple[Any, ...]) -> Iterator[Any]:

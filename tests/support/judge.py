@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from typing import Any
 from urllib.parse import quote, unquote
@@ -31,6 +32,7 @@ URN = "urn:document"
 LATER = {"judge": "later"}  # request extension: the caller reads a stream as it comes and judges it at the end
 
 
+@cache
 def published_document() -> Document:
     """The document that the server publishes, as generated."""
     text = resources.files("troth._generated").joinpath("openapi.json").read_text("utf-8")
