@@ -53,12 +53,12 @@ def seconds(name: str, count: int, size: int) -> float:
 @pytest.mark.parametrize("size", [4, 1_000_000])
 def test_time_is_linear_in_the_text_for_pieces_of_any_size(name: str, size: int) -> None:
     seconds(name, 3, size)
-    few = min(seconds(name, 15, size) for _ in range(3))
-    assert seconds(name, 150, size) < 40 * max(few, 0.001)
+    few = min(seconds(name, 8, size) for _ in range(3))
+    assert seconds(name, 80, size) < 40 * max(few, 0.001)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("inside", ["[" * 5000, '{"a":' * 5000, "{a:[" * 5000, "(" * 5000, '{"function":' * 2000])
+@pytest.mark.parametrize("inside", ["[" * 2000, '{"a":' * 2000, "{a:[" * 2000, "(" * 2000, '{"function":' * 2000])
 def test_deep_nesting_is_no_exception(name: str, inside: str) -> None:
     reader = FORMATS[name].reader(TOOLS)
     for piece in (SAMPLES[name][: SAMPLES[name].index("get_weather")], inside, SAMPLES[name], inside):
