@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from troth.domain import Tool
 from troth.formats import json_scan
@@ -158,24 +158,18 @@ def read_objects(tape: Tape, names: Set[str] | None, *, is_keyed: bool = False) 
 
     Behind the last of them, the next character is known to belong to no call.
     """
-    char = yield from tape.space()
-    is_list = char == "["
+    is_list = (yield from tape.space()) == "["
     if is_list:
         tape.take(1)
-        char = yield from tape.space()
-    if char != "{":
-        raise NoCall
-    while char == "{":
+        yield from tape.space()
+    found: str | None = yield from tape.expect("{")
+    while found == "{":
         if not tape.is_holding:
-            tape.hold("", is_sure=True)
-        tape.take(1)
+            tape.hold("{", is_sure=True)
         yield from _keyed_object(tape) if is_keyed else _Object(tape, names).read()
-        char = yield from tape.space()
-        if char in ",;":
-            tape.take(1)
-            char = yield from tape.space()
-    if is_list and char == "]":
-        tape.take(1)
+        found = ","
+        while found in (",", ";"):
+            found = yield from tape.follow(",", ";", "{", *("]" if is_list else ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +180,13 @@ class JsonCalls:
     spelling: Spelling
     more_triggers: tuple[str, ...] = ()  # read as well, never asked for
     ends: tuple[str, ...] = ()
+    reads: str = ""  # the trigger for reading, if less is enough
     is_keyed: bool = False  # {"NAME": ARGUMENTS} instead of {"name": "NAME", "arguments": ARGUMENTS}
-    extra_markers: tuple[str, ...] = ()
 
     @property
     def markers(self) -> tuple[str, ...]:
         """Texts that some vocabularies have as one control token."""
-        return (self.spelling.trigger, *self.more_triggers, *self.ends, *self.extra_markers)
+        return (*(() if self.reads else self.triggers), *self.ends)
 
     def grammar(self, tools: Sequence[Tool], mark: Mark, *, parallel: bool) -> CallGrammar:
         """Rules under which every call names one of the tools and every argument fits its schema."""
@@ -205,15 +199,15 @@ class JsonCalls:
         def call(tape: Tape, trigger: str) -> Steps[None]:
             del trigger
             yield from read_objects(tape, None, is_keyed=self.is_keyed)
-            while self.ends and (yield from tape.accept("}", *self.ends)) == "}":
-                yield from tape.space()  # models close one brace too many
+            while self.ends and (yield from tape.follow("}", *self.ends)) == "}":
+                continue  # models close one brace too many
 
         return ScriptReader(calls_among_words(self.triggers, call, self.ends))
 
     @property
     def triggers(self) -> tuple[str, ...]:
         """What a call may stand behind."""
-        return (self.spelling.trigger, *self.more_triggers)
+        return (self.reads or self.spelling.trigger, *self.more_triggers)
 
 
 _TAGGED = Spelling(
@@ -263,7 +257,7 @@ JSON_FORMATS: tuple[CallFormat, ...] = (
         ),
         ends=("</tool_calls>",),
     ),
-    JsonCalls("functools", _listed("functools")),
+    JsonCalls("functools", replace(_listed("functools["), lead=""), reads="functools"),
     JsonCalls(
         "apertus",
         Spelling(

@@ -110,8 +110,7 @@ class NamedCalls:
         """What closes the call is read. True when another call began behind it."""
         fence = (self.fence,) if self.fence else ()
         while True:
-            yield from tape.space()
-            found = yield from tape.accept(*self.begins, *self.ends, *fence)
+            found = yield from tape.follow(*self.begins, *self.ends, *fence)
             if found is None:
                 return False
             if found in self.begins:

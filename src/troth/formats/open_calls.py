@@ -14,7 +14,8 @@ from troth.formats.json_calls import arguments, read_objects
 from troth.formats.lark import Spelling, call_grammar, spelled
 from troth.formats.tape import NoCall, ScriptReader, Steps, Tape, calls_among_words
 
-FENCES = ("```json", "```tool_call", "```tool_code", "```")
+FENCES = ("```",)
+LANGUAGES = ("json", "tool_call", "tool_code")  # that a fence may name
 TAGS = ("<|python_tag|>", "<tool_call>", "<function_call>", "<tool_calls>")
 ENDS = ("</tool_call>", "</function_call>", "</tool_calls>", "<|eom_id|>")
 
@@ -46,8 +47,13 @@ class OpenCalls:
 
     def _script(self, tape: Tape, names: Set[str]) -> Steps[None]:
         def call(tape: Tape, trigger: str) -> Steps[None]:
+            is_fenced = trigger in self.fences
+            if is_fenced:
+                yield from tape.accept(*LANGUAGES)
             yield from read_objects(tape, names)
-            yield from tape.accept(*(("```",) if trigger in self.fences else ("\0",)), *self.ends)
+            closers = (*self.ends, *(("```",) if is_fenced else ()))
+            if closers:
+                yield from tape.follow(*closers)
 
         if self.is_open:
             tape.hold("", is_sure=False)
@@ -73,8 +79,8 @@ JSON = OpenCalls("json", _bare("arguments"), triggers=TAGS, fences=FENCES, ends=
 COMMAND_R_PLUS = OpenCalls(
     "command_r_plus",
     Spelling(
-        trigger="Action:",
-        lead="\n```json\n[\n    ",
+        trigger="Action:\n```json\n[",
+        lead="\n    ",
         before_name='{\n        "tool_name": "',
         before_arguments='",\n        "parameters": ',
         behind="\n    }",

@@ -236,8 +236,7 @@ def _gemma_call(tape: Tape, trigger: str) -> Steps[None]:
     yield from tape.expect("call:")
     name, _ = yield from tape.name(("{",))
     yield from _members_call(tape, name, _Members(tape, (QUOTE,), close="}", key_end=":", has_escapes=False))
-    yield from tape.space()
-    yield from tape.accept("<tool_call|>")
+    yield from tape.follow("<tool_call|>")
 
 
 def _members_call(tape: Tape, name: str, members: _Members) -> Steps[None]:
@@ -307,15 +306,12 @@ def _lfm2_calls(tape: Tape, trigger: str) -> Steps[None]:
         yield from read_objects(tape, None)
     else:
         yield from _lfm2_call(tape)
-        yield from tape.space()
-        while (yield from tape.accept(",")) is not None:
+        while (yield from tape.follow(",")) is not None:
             tape.hold(",", is_sure=True)
             yield from tape.space()
             yield from _lfm2_call(tape)
-            yield from tape.space()
-    yield from tape.accept("]")
-    yield from tape.space()
-    yield from tape.accept("<|tool_call_end|>")
+    yield from tape.follow("]")
+    yield from tape.follow("<|tool_call_end|>")
 
 
 def _lfm2_call(tape: Tape) -> Steps[None]:

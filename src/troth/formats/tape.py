@@ -16,6 +16,7 @@ T = TypeVar("T")
 Steps = Generator[None, None, T]  # stops where it needs more text
 Sink = Callable[[str], None]
 SPACE = " \t\r\n"
+WINDOW = 512  # characters that are looked at together
 
 
 class NoCall(Exception):
@@ -85,12 +86,12 @@ class Tape:
     # ---- what a script reads --------------------------------------------------------------------
 
     def rest(self) -> Steps[str]:
-        """All text that is there, at least one character; nothing is read by it."""
+        """The next text that is there, at least one character of it; nothing is read by it."""
         while self._at >= len(self._text):
             if self._is_over:
                 raise Cut
             yield
-        return self._text[self._at :]
+        return self._text[self._at : self._at + WINDOW]
 
     def take(self, count: int) -> str:
         """The next characters, which are now read."""
@@ -138,14 +139,26 @@ class Tape:
             self.take(1)
         return self._text[self._at]
 
+    def follow(self, *texts: str) -> Steps[str | None]:
+        """One of the texts behind a call, perhaps after white space, is read; None when something else follows.
+
+        Then the white space belongs to the words that follow.
+        """
+        spaces: list[str] = []
+        while (yield from self.peek()) in SPACE:
+            spaces.append(self.take(1))
+        found = yield from self.accept(*texts)
+        if found is None:
+            self.words("".join(spaces))
+        return found
+
     def until(self, markers: Sequence[str], sink: Sink) -> Steps[str]:
         """Everything before the first of the markers went to `sink`, and the marker is read."""
         while True:
             yield from self.peek()
-            found = [(self._text.find(marker, self._at), marker) for marker in markers]
-            found = [each for each in found if each[0] >= 0]
-            if found:
-                place, marker = min(found, key=lambda each: (each[0], -len(each[1])))
+            found = first_of(markers, self._text, self._at)
+            if found is not None:
+                place, marker = found
                 if place > self._at:
                     sink(self.take(place - self._at))
                 return self.take(len(marker))
@@ -220,6 +233,21 @@ class Tape:
     def end_call(self) -> None:
         """The arguments of the call are complete."""
         self.is_inside = False
+
+
+def first_of(markers: Sequence[str], text: str, start: int) -> tuple[int, str] | None:
+    """Where the first of the markers stands behind `start`, and which it is: the longest, if several stand there.
+
+    Looks no further than a window beyond it, so that many markers in one long text cost no more than the text.
+    """
+    while start < len(text):
+        stop = min(start + WINDOW, len(text))
+        places = ((text.find(marker, start, stop + len(marker) - 1), marker) for marker in markers)
+        found = [each for each in places if each[0] >= 0]
+        if found:
+            return min(found, key=lambda each: (each[0], -len(each[1])))
+        start = stop
+    return None
 
 
 def open_end(text: str, start: int, markers: Sequence[str]) -> int:

@@ -130,9 +130,8 @@ class ThoughtReader:
             has_block = True
             if marker == begin:
                 yield from self._block()
-        rest = yield from tape.rest()
         self._is_plain = True
-        self._pass_on("".join(self._spaces) + tape.take(len(rest)))
+        self._pass_on("".join(self._spaces) + tape.take(len(tape.unread)))
 
     def _block(self) -> Steps[None]:
         """Everything up to the end of the block is thought; the beginning may be written once more."""

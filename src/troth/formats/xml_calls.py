@@ -100,8 +100,7 @@ class _Calls:
         """What closes the call is read. True when another call began behind it."""
         syntax, tape = self._syntax, self._tape
         while True:
-            yield from tape.space()
-            found = yield from tape.accept(syntax.call_end, *syntax.ends, syntax.begin)
+            found = yield from tape.follow(syntax.call_end, *syntax.ends, syntax.begin)
             if found is None:
                 return False
             if found == syntax.begin:
@@ -192,7 +191,7 @@ def _argument_rules(
     tags: Tags, rule: str, key: str, parameters: Mapping[str, Any], spell: Callable[[str], str]
 ) -> list[str]:
     schema = resolved(property_schema(parameters, key), parameters)
-    is_string = kinds(schema, parameters) == {"string"}
+    is_string = "string" in kinds(schema, parameters)  # written as it is; what else it may be is written like it
     key_end = tags.key_end
     if tags.says_kind:
         key_end += f' string="{"true" if is_string else "false"}">'
@@ -200,7 +199,7 @@ def _argument_rules(
     end = spell(tags.padding + tags.end)
     behind = spell(tags.behind)
     fixed = _fixed(schema) if is_string else None
-    if fixed is not None:
+    if fixed:
         return [f"{rule}: {begin} ({' | '.join(literal(each) for each in fixed)}) {end} {behind}"]
     if not is_string:
         return [f"{rule}: {begin} {json_value(schema, parameters)} {end} {behind}"]
@@ -209,13 +208,13 @@ def _argument_rules(
 
 
 def _fixed(schema: Any) -> list[str] | None:
-    """The only texts that a string may be; None when there are others."""
+    """The only texts that a value may be; None when there are others."""
     if not isinstance(schema, Mapping):
         return None
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if not isinstance(values, list):
         return None
-    return [value for value in values if isinstance(value, str)]
+    return [value if isinstance(value, str) else json.dumps(value) for value in values]
 
 
 def _function_tags(name: str, section: str, tags: Tags) -> XmlCalls:
