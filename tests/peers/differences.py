@@ -49,7 +49,6 @@ NOT_YET_TOOLS = "not yet: tools"
 NOT_YET_STRUCTURE = "not yet: structured output"
 NOT_YET_THINKING = "not yet: thinking"
 NOT_YET_PREFILL = "not yet: continuing a message of the assistant"
-NOT_YET_PROBABILITIES = "not yet: probabilities after the samplers"
 NOT_YET_IMAGES = "not yet: images"
 
 # By the test's id below `unit/`; one without its parameters stands for all of them.
@@ -66,8 +65,6 @@ LEFT_OUT: Mapping[str, str] = {
     "test_completion.py::test_completion_response_fields"
     "[I believe the meaning of life is-32-response_fields1]": OTHER_BOS,
     "test_completion.py::test_completion_prompt_cache": OTHER_TOKENS,
-    "test_completion.py::test_n_probs_post_sampling": NOT_YET_PROBABILITIES,
-    "test_completion.py::test_n_probs_post_backend_sampling": NOT_YET_PROBABILITIES,
     "test_chat_completion.py::test_chat_completion_cached_tokens": OTHER_TOKENS,
     "test_chat_completion.py::test_chat_template": OTHER_BOS,
     "test_chat_completion.py::test_chat_template_assistant_prefill": NOT_YET_PREFILL,
