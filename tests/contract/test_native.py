@@ -70,7 +70,7 @@ def test_ids_are_told_of_every_piece_and_of_a_whole_answer_when_asked_for(client
 
 
 def test_probabilities_after_the_samplers_are_those_of_the_draw(client: httpx.Client) -> None:
-    drawn = {"n_probs": 5, "post_sampling_probs": True, "temperature": 1.5, "seed": 3}
+    drawn: dict[str, Any] = {"n_probs": 5, "post_sampling_probs": True, "temperature": 1.5, "seed": 3}
     answer = ask(client, **drawn)
 
     assert answer["content"] == ask(client, **(drawn | {"post_sampling_probs": False}))["content"]
