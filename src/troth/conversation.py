@@ -76,6 +76,7 @@ class Conversation:
             interpreters=[self.interpreter_factory(choice, ask) for choice in range(ask.choices)],
             ignore_eos=ask.ignore_eos,
             logprobs=ask.logprobs,
+            as_drawn=ask.as_drawn,
             priority=ask.priority,
             tag=ask.tag,
             progress=ask.progress,

@@ -69,6 +69,30 @@ def test_ids_are_told_of_every_piece_and_of_a_whole_answer_when_asked_for(client
     assert ask(client)["tokens"] == []
 
 
+def test_probabilities_after_the_samplers_are_those_of_the_draw(client: httpx.Client) -> None:
+    drawn: dict[str, Any] = {"n_probs": 5, "post_sampling_probs": True, "temperature": 1.5, "seed": 3}
+    answer = ask(client, **drawn)
+
+    assert answer["content"] == ask(client, **(drawn | {"post_sampling_probs": False}))["content"]
+    assert answer["generation_settings"]["post_sampling_probs"] is True
+    assert len(answer["completion_probabilities"]) == 8
+    for entry in answer["completion_probabilities"]:
+        shares = [each["prob"] for each in entry["top_probs"]]
+        assert 0 < entry["prob"] <= 1
+        assert shares == sorted(shares, reverse=True)
+        assert sum(shares) <= 1 + 1e-6
+    greedy = ask(client, n_probs=5, post_sampling_probs=True)["completion_probabilities"]
+    assert [[each["prob"] for each in entry["top_probs"]] for entry in greedy] == [[1]] * 8
+
+
+def test_chat_tells_the_probabilities_of_the_draw_too(client: httpx.Client) -> None:
+    asked = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 3, "logprobs": True, "top_logprobs": 2}
+    answer = client.post("/v1/chat/completions", json={**asked, "post_sampling_probs": True}).json()
+
+    entries = answer["choices"][0]["logprobs"]["content"]
+    assert all(0 < entry["prob"] <= 1 and len(entry["top_probs"]) <= 2 for entry in entries)
+
+
 def test_the_tokens_that_ignore_eos_bans_are_told(client: httpx.Client) -> None:
     banned = ask(client, ignore_eos=True)["generation_settings"]["logit_bias"]
 

@@ -149,6 +149,7 @@ class ScriptedDecoder:
         prompt: TokenIds,
         bias: Mapping[int, float],
         steering: Steering | None = None,
+        tells: bool = False,
     ) -> Sampler:
         """A sampler that is its seed."""
         self.samplers.append(SeedSampler(seed))
@@ -162,6 +163,13 @@ class ScriptedDecoder:
         """Certainty."""
         entry = TokenLogprob(token_id, self.vocabulary.piece(token_id), 0.0)
         return entry, (entry,) * alternatives
+
+    def drawn(
+        self, sampler: Sampler, token_id: int, alternatives: int
+    ) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """Certainty, and nothing else."""
+        entry = TokenLogprob(token_id, self.vocabulary.piece(token_id), 0.0)
+        return entry, (entry,) * min(alternatives, 1)
 
     def forget(self, slot: int, position: int) -> None:
         """The slot ends before `position`."""

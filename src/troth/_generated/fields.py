@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ea643c243ca01c7617f431dae785536b6dbd543ebc50340177d87591cf0589a0; datamodel-code-generator 0.89.0
+sha256 of openapi/: 57455ae1d824a77552568702842b8373fccb0e70de85062e62b3e9f12b214676; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "logprobs": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "top_logprobs": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "n_probs": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
-        "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
+        "post_sampling_probs": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "return_tokens": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "response_fields": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
         "echo": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
@@ -951,7 +951,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "t_max_predict_ms": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "t_max_prompt_ms": FieldRule(contract_class="inert"),
         "verbose": FieldRule(contract_class="inert"),
-        "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
+        "post_sampling_probs": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "reasoning_format": FieldRule(contract_class="inert"),
         "prompt": FieldRule(contract_class="honoured"),
         "prompt.prompt_string": FieldRule(contract_class="honoured"),
@@ -1097,7 +1097,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "t_max_predict_ms": FieldRule(contract_class="honoured", neutral={"maximum": 0}),
         "t_max_prompt_ms": FieldRule(contract_class="inert"),
         "verbose": FieldRule(contract_class="inert"),
-        "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
+        "post_sampling_probs": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "reasoning_format": FieldRule(contract_class="inert"),
         "input_prefix": FieldRule(contract_class="honoured"),
         "input_suffix": FieldRule(contract_class="honoured"),

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ea643c243ca01c7617f431dae785536b6dbd543ebc50340177d87591cf0589a0; datamodel-code-generator 0.89.0
+sha256 of openapi/: 57455ae1d824a77552568702842b8373fccb0e70de85062e62b3e9f12b214676; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -359,8 +359,8 @@ class NativeFields(ContractModel):
     "llama-server's time limit of a prompt, which it does not keep; neither does this server."
     verbose: Annotated[Any | None, Inert()] = None
     "llama-server's `__verbose` object, which its own routes do not have."
-    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Report probabilities after the samplers; not done yet."
+    post_sampling_probs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Report the probabilities that tokens had in the draw, after all samplers, as `prob` and `top_probs` in place of `logprob` and `top_logprobs`; tokens that could not come are left out."
     reasoning_format: Annotated[Any | None, Inert()] = None
     "Where reasoning goes; a raw text has none."
 
@@ -427,8 +427,8 @@ class ChatReportingFields(ContractModel):
     "How many alternatives to report for each token; needs `logprobs`."
     n_probs: Annotated[int | None, Field(ge=0, le=20), Honoured(neutral={"maximum": 0})] = None
     "llama-server's way to ask for log probabilities, with this many alternatives."
-    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Report probabilities after the samplers; not done."
+    post_sampling_probs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Report the probabilities that tokens had in the draw, after all samplers, as `prob` and `top_probs` in place of `logprob` and `top_logprobs`; tokens that could not come are left out."
     return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Report the token ids of the answer; not done."
     response_fields: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None

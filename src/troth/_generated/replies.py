@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ea643c243ca01c7617f431dae785536b6dbd543ebc50340177d87591cf0589a0; datamodel-code-generator 0.89.0
+sha256 of openapi/: 57455ae1d824a77552568702842b8373fccb0e70de85062e62b3e9f12b214676; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -244,6 +244,19 @@ class TopLogprob(ContractModel):
     "Its exact bytes."
     logprob: Annotated[float, Field(le=0.0)]
     "Natural logarithm of its probability before the samplers."
+
+
+class TopProbability(ContractModel):
+    """A token that could have been drawn."""
+
+    id: Annotated[int, Field(ge=0)]
+    "The token's id."
+    token: str
+    "Its text; bytes that are no text are replaced."
+    bytes: list[Annotated[int, Field(ge=0, le=255)]]
+    "Its exact bytes."
+    prob: Annotated[float, Field(ge=0.0, le=1.0)]
+    "Its probability after the samplers."
 
 
 class FunctionCallDelta(ContractModel):
@@ -1121,6 +1134,21 @@ class TokenLogprob(ContractModel):
     "The likeliest tokens, sorted; as many as were asked for."
 
 
+class TokenProbability(ContractModel):
+    """A token, its probability in the draw, and the likeliest others that could have been drawn."""
+
+    id: Annotated[int, Field(ge=0)]
+    "The token's id."
+    token: str
+    "Its text; bytes that are no text are replaced."
+    bytes: list[Annotated[int, Field(ge=0, le=255)]]
+    "Its exact bytes."
+    prob: Annotated[float, Field(ge=0.0, le=1.0)]
+    "Its probability after the samplers."
+    top_probs: list[TopProbability]
+    "The likeliest tokens, sorted; no more than were asked for, and none that could not come."
+
+
 class ToolCallDelta(ContractModel):
     """A piece of a call; the first has the id and the name, and no arguments yet."""
 
@@ -1330,8 +1358,8 @@ class NativeCompletion(ContractModel):
     "The stop text that was met; empty for none."
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
-    completion_probabilities: list[TokenLogprob] | None = None
-    "Log probabilities of its tokens, when asked for."
+    completion_probabilities: list[TokenLogprob | TokenProbability] | None = None
+    "Log probabilities of its tokens, or with `post_sampling_probs` those of the draw, when asked for."
 
 
 class OutputReasoning(ContractModel):
@@ -1511,7 +1539,7 @@ class ChatAnswer(ContractModel):
 class ChatLogprobs(ContractModel):
     """Log probabilities of the answer's tokens."""
 
-    content: list[TokenLogprob]
+    content: list[TokenLogprob | TokenProbability]
     "One entry for each token of the text."
     refusal: list[TokenLogprob] | None = None
     "Always absent or null."

@@ -43,6 +43,7 @@ def read(
         given=given,
         form=form_of(body, body),
         logprobs=_logprobs(body),
+        as_drawn=bool(body.post_sampling_probs),
         tag=named(body, parameters, caller),
         **sampled(body),
         **bounded(body),

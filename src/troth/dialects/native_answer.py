@@ -203,6 +203,7 @@ def settings_of(prepared: Prepared) -> dict[str, Any]:
         "max_tokens": prompt.answer_tokens,
         "ignore_eos": ask.ignore_eos,
         "n_probs": ask.logprobs or 0,
+        "post_sampling_probs": ask.as_drawn,
         "logit_bias": [
             {"token": token, "bias": None if bias == -_ENDLESS else bias}
             for token, bias in (*prompt.logit_bias, *((token, -_ENDLESS) for token in banned))

@@ -47,6 +47,7 @@ def _common(body: NativeFields) -> dict[str, Any]:
     return {
         "model": body.model,
         "logprobs": body.n_probs or None,
+        "as_drawn": bool(body.post_sampling_probs),
         "keeps_tokens": True,  # they are counted in every piece
         "shown_tokens": tuple(body.preserved_tokens or ()),
         "text_limits": TextLimits(indent=body.n_indent or 0, milliseconds=limit if limit and limit > 0 else None),

@@ -68,4 +68,4 @@ class VerboseChunks:
 
 
 def _final(prepared: Prepared, choice: Choice, content: str, timings: Timings) -> dict[str, Any]:
-    return NativeAnswers((prepared,), tokens=False, fields=()).final(0, choice, content, (), timings)
+    return NativeAnswers((prepared,), tokens=False, fields=()).final(0, choice, content, choice.pieces, timings)

@@ -99,7 +99,7 @@ ReaderFactory = Callable[[int], PartReader]  # by the index of the choice
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
-    """One candidate token and its natural-log probability under the raw logits (0 = certain)."""
+    """One candidate token and its natural-log probability, 0 = certain: under the raw logits, or in the draw."""
 
     token_id: int
     piece: bytes
@@ -114,6 +114,7 @@ class Piece:
     piece: bytes
     logprob: TokenLogprob | None = None
     alternatives: tuple[TokenLogprob, ...] = ()
+    as_drawn: bool = False  # these are of the draw, after the samplers
 
 
 class Interpreter(Protocol):
@@ -148,6 +149,7 @@ class Job:
     interpreters: Sequence[Interpreter]
     ignore_eos: bool = False
     logprobs: int | None = None
+    as_drawn: bool = False  # of the draw, after the samplers
     priority: int = 0
     tag: Tag = NOBODY
     progress: bool = False

@@ -249,6 +249,7 @@ class Ask:
     stop: tuple[str, ...] = ()
     form: Form | None = None
     logprobs: int | None = None  # alternatives per token; None: no logprobs at all
+    as_drawn: bool = False  # these are the probabilities after the samplers, not those of the raw logits
     keeps_tokens: bool = False  # carry every token with its text
     text_limits: TextLimits = NO_TEXT_LIMITS
     shown_tokens: tuple[str, ...] = ()  # control tokens that are written out where the answer has them

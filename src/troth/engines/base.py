@@ -272,14 +272,22 @@ class Decoder(Protocol):
         prompt: TokenIds,
         bias: Mapping[int, float],
         steering: Steering | None = None,
+        tells: bool = False,
     ) -> Sampler:
-        """A fresh sampler that has seen the prompt. With `steering` it has a guide."""
+        """A fresh sampler that has seen the prompt. With `steering` it has a guide; one that `tells` can be
+        asked for what it has `drawn`."""
 
     def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
         """One token id for each (sampler, row); each sampler has taken note of its token."""
 
     def logprobs(self, row: int, token_id: int, alternatives: int) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
         """The raw-logit log probability of `token_id`, and the most likely tokens, best first."""
+
+    def drawn(
+        self, sampler: Sampler, token_id: int, alternatives: int
+    ) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """The log probability that `token_id`, the sampler's latest, had in its draw, and the most likely tokens of
+        that draw, best first: fewer when the samplers left fewer."""
 
     def forget(self, slot: int, position: int) -> None:
         """The slot's sequence ends before `position`; 0 empties the slot."""

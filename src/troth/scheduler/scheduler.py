@@ -27,7 +27,7 @@ from __future__ import annotations
 import logging
 import queue
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -263,7 +263,7 @@ class Scheduler:
         seed = (job.seed + choice.index) % 0xFFFFFFFF
         prompt = job.prompt
         choice.sampler = self.decoder.sampler(
-            job.sampling, seed=seed, prompt=prompt.tokens, bias=bias, steering=prompt.steering
+            job.sampling, seed=seed, prompt=prompt.tokens, bias=bias, steering=prompt.steering, tells=job.as_drawn
         )
         return True
 
@@ -298,7 +298,7 @@ class Scheduler:
         if token in self.decoder.vocabulary.end_ids:
             self._end(choice, "stop")
             return False
-        said = choice.interpreter.feed(self._piece(token, row, job.logprobs, job.prompt.shown_ids))
+        said = choice.interpreter.feed(self._piece(choice, token, row))
         if said is not None:
             request.events.append(replace(said, timings=request.timings()) if job.token_timings else said)
         if choice.interpreter.finish is not None:
@@ -312,13 +312,17 @@ class Scheduler:
             return False
         return True
 
-    def _piece(self, token: int, row: int, alternatives: int | None, shown: Container[int]) -> Piece:
+    def _piece(self, choice: Choice, token: int, row: int) -> Piece:
         """The token with its bytes, and its logprobs when they were asked for."""
-        write = self.decoder.vocabulary.piece if token in shown else self.decoder.vocabulary.spoken
-        if alternatives is None:
+        job, vocabulary = choice.request.job, self.decoder.vocabulary
+        write = vocabulary.piece if token in job.prompt.shown_ids else vocabulary.spoken
+        if job.logprobs is None:
             return Piece(token, write(token))
-        chosen, others = self.decoder.logprobs(row, token, alternatives)
-        return Piece(token, write(token), chosen, others)
+        if job.as_drawn and choice.sampler is not None:
+            chosen, others = self.decoder.drawn(choice.sampler, token, job.logprobs)
+        else:
+            chosen, others = self.decoder.logprobs(row, token, job.logprobs)
+        return Piece(token, write(token), chosen, others, job.as_drawn)
 
     # ---- endings --------------------------------------------------------------------------------
 

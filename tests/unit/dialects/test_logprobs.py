@@ -35,3 +35,11 @@ def test_alternatives_keep_their_order() -> None:
 
     assert [other["id"] for other in entry["top_logprobs"]] == [1, 2, 3]
     assert logprobs_of([]) == {"content": [], "refusal": None}
+
+
+def test_probabilities_of_a_draw_are_no_logarithms() -> None:
+    drawn = Piece(7, b"a", TokenLogprob(7, b"a", math.log(0.25)), (TokenLogprob(8, b"b", 0.0),), as_drawn=True)
+    (entry,) = logprobs_of([drawn])["content"]
+
+    assert (entry["prob"], entry["top_probs"][0]["prob"]) == (0.25, 1.0)
+    assert not {"logprob", "top_logprobs"} & set(entry)

@@ -150,6 +150,48 @@ def test_logprobs_are_those_of_the_raw_logits_and_sum_to_one(decoder: Decoder, p
     assert sum(np.exp([entry.logprob for entry in everything])) == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.parametrize("sampling", [Sampling(temperature=1.5), Sampling(mirostat=1), Sampling(mirostat=2)])
+def test_telling_of_a_draw_does_not_change_it(decoder: Decoder, prompt: TokenIds, sampling: Sampling) -> None:
+    plain = generate(decoder, prompt, sampling, count=8)
+    sampler = decoder.sampler(sampling, seed=1, prompt=prompt, bias={}, tells=True)
+    told, position, pending = list[int](), 0, prompt.tolist()
+    decoder.forget(0, 0)
+    while len(told) < len(plain):
+        decoder.begin()
+        row = decoder.add(0, pending, position, rows=1)
+        decoder.decode()
+        position += len(pending)
+        pending = decoder.pick([(sampler, row)])
+        chosen, others = decoder.drawn(sampler, pending[0], decoder.vocabulary.size)
+        shares = [float(np.exp(other.logprob)) for other in others]
+        assert chosen in others
+        assert shares == sorted(shares, reverse=True)
+        assert min(shares) > 0
+        assert sum(shares) == pytest.approx(1)
+        told += pending
+    sampler.close()
+
+    assert told == plain
+
+
+def test_a_draw_knows_only_what_the_samplers_left(decoder: Decoder, prompt: TokenIds) -> None:
+    def first(sampling: Sampling) -> list[float]:
+        sampler = decoder.sampler(sampling, seed=1, prompt=prompt, bias={}, tells=True)
+        decoder.forget(0, 0)
+        decoder.begin()
+        row = decoder.add(0, prompt, 0, rows=1)
+        decoder.decode()
+        (token,) = decoder.pick([(sampler, row)])
+        _, others = decoder.drawn(sampler, token, 10)
+        sampler.close()
+        return [float(np.exp(other.logprob)) for other in others]
+
+    assert len(first(Sampling(temperature=3, top_p=1, min_p=0, top_k=0))) == 10
+    assert len(first(Sampling(temperature=3, top_p=1, min_p=0, top_k=3))) == 3
+    assert first(Sampling(temperature=0)) == [1]
+    assert first(Sampling(temperature=0, repeat_penalty=1.1)) == [1]
+
+
 def test_a_restored_state_continues_as_its_source_does(decoder: Decoder, prompt: TokenIds) -> None:
     expected = generate(decoder, prompt, Sampling(temperature=0))
     decoder.forget(0, len(prompt))

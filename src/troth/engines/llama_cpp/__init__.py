@@ -32,6 +32,7 @@ HONOURS = frozenset(
         "presence_penalty", "frequency_penalty", "dry_multiplier", "dry_base", "dry_allowed_length",
         "dry_penalty_last_n", "dry_sequence_breakers", "mirostat", "mirostat_tau", "mirostat_eta",
         "min_keep", "samplers", "logit_bias", "ignore_eos", "logprobs", "top_logprobs", "n_probs",
+        "post_sampling_probs",
         "timings_per_token", "return_progress", "verbose", "add_generation_prompt", "chat_template_kwargs",
         "handle", "X-Halogen-Handle", "cache_salt",
         "tools", "functions", "function_call", "parallel_tool_calls", "parse_tool_calls", "continue_final_message",

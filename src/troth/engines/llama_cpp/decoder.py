@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -196,15 +197,19 @@ class LlamaDecoder:
         prompt: TokenIds,
         bias: Mapping[int, float],
         steering: Steering | None = None,
+        tells: bool = False,
     ) -> Sampler:
-        """A fresh sampler that has seen the prompt. With `steering` it has a guide."""
+        """A fresh sampler that has seen the prompt. With `steering` it has a guide; one that `tells` can be
+        asked for what it has `drawn`."""
         inner: Greedy | Chain
         if is_greedy(sampling):
             inner = Greedy(bias)
         else:
             sampling = looking_back(sampling, self.context_tokens)
             size = self.vocabulary.size
-            inner = build_chain(self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=size)
+            inner = build_chain(
+                self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=size, tells=tells
+            )
         return inner if steering is None else Guided(inner, self.grammars.guide(steering))
 
     def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
@@ -214,7 +219,7 @@ class LlamaDecoder:
             if isinstance(sampler, Guided) and (chain := sampler.unguided()) is not None:
                 tokens.append(self._api.llama_sampler_sample(chain.pointer, self._context, self._batch.outputs[row]))
                 sampler.guide.took(tokens[-1])
-            elif isinstance(sampler, Greedy | Guided):
+            elif isinstance(sampler, Greedy | Guided) or (isinstance(sampler, Chain) and sampler.tells):
                 tokens.append(sampler.pick(self._rows[row]))
             else:
                 assert isinstance(sampler, Chain), "a sampler of another decoder"
@@ -239,6 +244,19 @@ class LlamaDecoder:
             near = np.argpartition(logits, -alternatives)[-alternatives:]
         best = near[np.argsort(-logits[near], kind="stable")][:alternatives]
         return chosen, tuple(entry(int(token)) for token in best)
+
+    def drawn(
+        self, sampler: Sampler, token_id: int, alternatives: int
+    ) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """The log probability that `token_id`, the sampler's latest, had in its draw, and the most likely tokens of
+        that draw, best first: fewer when the samplers left fewer."""
+        assert isinstance(sampler, Greedy | Chain | Guided), "a sampler of another decoder"
+        entries = [
+            TokenLogprob(token, self.vocabulary.piece(token), math.log(share))
+            for token, share in sampler.drawn(token_id)
+        ]
+        chosen = next(entry for entry in entries if entry.token_id == token_id)
+        return chosen, tuple(entries[:alternatives])
 
     # ---- memory ---------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from troth.engines.guidance import Guide
 from troth.engines.llama_cpp.library import Library
 
 Logits = npt.NDArray[np.float32]
+Draw = list[tuple[int, float]]  # tokens with their probabilities, best first
 
 CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])  # llama_token_data
 MIROSTAT_CANDIDATES = 100  # llama-server's m
@@ -44,6 +45,10 @@ class Greedy:
         logits[self._ids] = raw
         return token
 
+    def drawn(self, token: int) -> Draw:
+        """The latest draw, which gave `token`: nothing else could come."""
+        return [(token, 1.0)]
+
     def close(self) -> None:
         """Nothing to give back."""
 
@@ -53,7 +58,10 @@ class Chain:
 
     guide: Guide | None = None
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, *, tells: bool = False) -> None:
+        """One that `tells` keeps the candidates of its latest draw."""
+        self.tells = tells
+        self.latest: npt.NDArray[Any] | None = None  # of CANDIDATE; None: nothing was left to chance
         self._library = library
         self._api = library.api
         self.pointer = self._api.llama_sampler_chain_init(self._api.llama_sampler_chain_default_params())
@@ -78,7 +86,24 @@ class Chain:
         )
         self._api.llama_sampler_apply(self.pointer, ctypes.byref(array))
         assert 0 <= array.selected < array.size, "the last sampler of a chain selects"
+        if self.tells:
+            self.latest = candidates[: array.size].copy()
         return int(candidates["id"][array.selected])
+
+    def pick(self, logits: Logits) -> int:
+        """A token of this row, [vocabulary], of which the chain has taken note."""
+        token = self.draw(np.arange(len(logits)), logits)
+        self.accept(token)
+        return token
+
+    def drawn(self, token: int) -> Draw:
+        """The latest draw, which gave `token`; without what could not come."""
+        if self.latest is None:
+            return [(token, 1.0)]
+        possible = self.latest[self.latest["p"] > 0]
+        possible = possible[np.argsort(-possible["p"], kind="stable")]
+        shares = possible["p"] / possible["p"].sum(dtype=np.float64)
+        return list(zip(possible["id"].tolist(), shares.tolist(), strict=True))
 
     def accept(self, token: int) -> None:
         """The chain has taken note of the token."""
@@ -100,18 +125,26 @@ class Guided:
 
     def unguided(self) -> Chain | None:
         """The chain, when it may draw any token: llama.cpp then reads the row by itself, which is faster."""
-        is_free = isinstance(self._inner, Chain) and self.guide.is_free and self.guide.forced() is None
-        return self._inner if is_free and isinstance(self._inner, Chain) else None
+        inner = self._inner
+        if not isinstance(inner, Chain) or inner.tells or not self.guide.is_free or self.guide.forced() is not None:
+            return None
+        return inner
 
     def pick(self, logits: Logits) -> int:
         """The token of this row, [vocabulary], which is as it was afterwards. Both have taken note of it."""
         token = self.guide.forced()
+        if isinstance(self._inner, Chain):
+            self._inner.latest = None
         if token is None:
             token = self._draw(logits)
         if isinstance(self._inner, Chain):
             self._inner.accept(token)
         self.guide.took(token)
         return token
+
+    def drawn(self, token: int) -> Draw:
+        """The latest draw, which gave `token`; a token that the guide forced was certain."""
+        return self._inner.drawn(token)
 
     def _draw(self, logits: Logits) -> int:
         if isinstance(self._inner, Greedy):
@@ -161,12 +194,13 @@ def build_chain(
     prompt: TokenIds,
     bias: Mapping[int, float],
     size: int,
+    tells: bool = False,
 ) -> Chain:
     """A chain that has seen the prompt. `vocab` is llama.cpp's handle, `size` its number of tokens.
 
     The sampling has been through `looking_back`.
     """
-    chain, api = Chain(library), library.api
+    chain, api = Chain(library, tells=tells), library.api
     if bias:
         chain.add(api.llama_sampler_init_logit_bias(size, len(bias), _bias_array(api, bias)))
     if sampling.mirostat:
