@@ -73,6 +73,13 @@ def marks_of(vocabulary: Vocabulary) -> Mark:
 
 
 def _source(shape: Shape, mark: Mark) -> GrammarSource:
+    if shape.form is not None and shape.thoughts is not None and shape.thoughts.format is not None:
+        raise BadRequest(
+            f"`{shape.form.path}` cannot be held: this model's format, {shape.calls.name}, puts its text between markers "
+            "of its own. Leave it out.",
+            param=shape.form.path,
+            code="unsupported_value",
+        )
     patterns: tuple[tuple[str, PatternKind, str], ...] = ()
     rules: list[str] = []
     bodies: list[str] = []
@@ -87,7 +94,9 @@ def _source(shape: Shape, mark: Mark) -> GrammarSource:
         rules.append(calls.rules)
         trigger = mark(calls.trigger)
         if shape.rules.mode == "required" or shape.form is not None:
-            bodies.append(f"{trigger} calls")
+            bodies.append(calls.forced or f"{trigger} calls")
+        elif calls.free:
+            bodies.append(calls.free)
         else:
             free, words = _free_or_calls(calls, trigger, _free_text(shape, mark))
             bodies.append(free)
@@ -98,7 +107,7 @@ def _source(shape: Shape, mark: Mark) -> GrammarSource:
 
 def _start(shape: Shape, mark: Mark, body: str) -> str:
     syntax = shape.thoughts
-    if syntax is None:
+    if syntax is None or syntax.format is not None:
         return f"start: {body}"
     begin, end = mark(syntax.begin.strip()), mark(syntax.end.strip())
     if end.startswith("<["):

@@ -1,0 +1,154 @@
+"""Grammars and bounds of reasoning, on the real vocabulary of the embedded model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from troth.domain import GrammarSource, Sampling, Steering, ThoughtBounds
+from troth.engines.base import Decoder, GrammarFault
+from troth.engines.guidance import Guides
+from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
+from troth.engines.llama_cpp.decoder import LlamaDecoder
+
+YES_OR_NO = GrammarSource('%llguidance {}\nstart: "yes" | "no"\n')
+NUMBER = GrammarSource("%llguidance {}\nstart: @n\n", (("n", "json_schema", '{"type": "integer", "maximum": 9}'),))
+
+
+@pytest.fixture(scope="module")
+def decoder(embedded_model: Path) -> Iterator[LlamaDecoder]:
+    options = LlamaCppOptions(context_tokens=256, slots=1, determinism="fast")
+    loaded = LlamaCpp(embedded_model, options).load(lambda fraction: None)
+    yield loaded
+    loaded.close()
+
+
+@pytest.fixture
+def guides(decoder: LlamaDecoder) -> Guides:
+    return decoder.grammars
+
+
+def drawn(decoder: Decoder, steering: Steering, sampling: Sampling, *, seed: int = 1, count: int = 24) -> str:
+    """The answer of one held sequence, until nothing can follow."""
+    decoder.forget(0, 0)
+    prompt = decoder.vocabulary.tokenize("Say something:", special=True, bos=False)
+    sampler = decoder.sampler(sampling, seed=seed, prompt=prompt, bias={}, steering=steering)
+    said, pending, position = list[int](), prompt.tolist(), 0
+    while len(said) < count:
+        decoder.begin()
+        row = decoder.add(0, pending, position, rows=1)
+        decoder.decode()
+        position += len(pending)
+        (token,) = decoder.pick([(sampler, row)])
+        assert sampler.guide is not None
+        assert sampler.guide.fault is None
+        if token in decoder.vocabulary.end_ids:
+            break
+        said.append(token)
+        pending = [token]
+        if sampler.guide.is_complete:
+            break
+    sampler.close()
+    return b"".join(decoder.vocabulary.piece(token) for token in said).decode()
+
+
+@pytest.mark.parametrize("sampling", [Sampling(temperature=0), Sampling(temperature=2, top_k=0, top_p=1, min_p=0)])
+def test_an_answer_is_held_to_its_grammar(sampling: Sampling, decoder: LlamaDecoder, guides: Guides) -> None:
+    steering = Steering(grammar=guides.compile(YES_OR_NO))
+    assert {drawn(decoder, steering, sampling, seed=seed) for seed in range(8)} <= {"yes", "no"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_samplers_that_sum_over_all_tokens_see_only_those_that_may_follow(
+    seed: int, decoder: LlamaDecoder, guides: Guides
+) -> None:
+    sampling = Sampling(temperature=1, typical_p=0.5, top_k=0, xtc_probability=1, xtc_threshold=0.01)
+    number = drawn(decoder, Steering(grammar=guides.compile(NUMBER)), sampling, seed=seed)
+    assert int(number) <= 9
+
+
+def test_a_grammar_that_ends_leaves_no_token_to_wait_for(decoder: LlamaDecoder, guides: Guides) -> None:
+    guide = guides.guide(Steering(grammar=guides.compile(YES_OR_NO)))
+    for token in decoder.vocabulary.tokenize("yes", special=False, bos=False).tolist():
+        assert not guide.is_complete
+        assert guide.accepts(token)
+        guide.took(token)
+    assert guide.is_complete
+    assert guide.fault is None
+
+
+def test_a_token_that_is_not_allowed_is_a_fault_that_stays(decoder: LlamaDecoder, guides: Guides) -> None:
+    guide = guides.guide(Steering(grammar=guides.compile(YES_OR_NO)))
+    (token,) = decoder.vocabulary.tokenize("x", special=False, bos=False).tolist()
+    assert not guide.accepts(token)
+    assert not guide.allowed()[token]
+    guide.took(token)
+    assert guide.fault is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (GrammarSource("%llguidance {}\nstart: missing\n"), "missing"),
+        (GrammarSource("start: @s\n", (("s", "json_schema", '{"not": {}}'),)), "not"),
+        (GrammarSource("start: @s\n", (("s", "json_schema", '{"$ref": "http://127.0.0.1/x"}'),)), "127.0.0.1"),
+        (GrammarSource("start: @s\n", (("s", "gbnf", "root ::= missing"),)), "missing"),
+        (GrammarSource("start: @s\n", (("s", "gbnf", "root ::= " + "(" * 60000 + '"a"' + ")" * 60000),)), "nested"),
+        (GrammarSource("start: @s\n", (("s", "regex", "a(?=b)"),)), "look-around"),
+    ],
+)
+def test_a_grammar_that_cannot_be_followed_is_refused_in_words(
+    source: GrammarSource, words: str, guides: Guides
+) -> None:
+    with pytest.raises(GrammarFault, match=words):
+        guides.compile(source)
+
+
+def test_a_grammar_is_compiled_once(guides: Guides) -> None:
+    assert guides.compile(YES_OR_NO) is guides.compile(YES_OR_NO)
+
+
+BEGIN, END, WORD = 6, 7, 300  # <filename> and <gh_stars>, which end no answer
+
+
+def bounded(guides: Guides, budget: int | None, *, is_open: bool = True) -> Steering:
+    return Steering(thoughts=ThoughtBounds(begin=BEGIN, end=END, is_open=is_open, budget_tokens=budget))
+
+
+def test_reasoning_is_closed_when_its_budget_is_used(guides: Guides) -> None:
+    guide = guides.guide(bounded(guides, 2))
+    for _ in range(2):
+        assert guide.forced() is None
+        guide.took(WORD)
+    assert guide.forced() == END
+    guide.took(END)
+    assert guide.forced() is None
+    assert (guide.thoughts.tokens, guide.thoughts.closed_at, guide.thoughts.closed_by) == (2, 2, "max_thinking_tokens")
+
+
+def test_reasoning_with_a_budget_is_not_opened_again(guides: Guides) -> None:
+    guide = guides.guide(bounded(guides, 2))
+    for token in (WORD, END):
+        guide.took(token)
+    assert not guide.accepts(BEGIN)
+    assert not guide.allowed()[BEGIN]
+    assert guide.allowed()[WORD]
+    assert guide.thoughts.closed_by is None
+
+
+def test_reasoning_without_a_budget_is_only_counted(guides: Guides) -> None:
+    guide = guides.guide(bounded(guides, None, is_open=False))
+    assert guide.is_free
+    for token in (BEGIN, WORD, WORD, END, WORD):
+        assert guide.forced() is None
+        guide.took(token)
+    assert guide.thoughts.tokens == 3
+
+
+def test_the_end_of_the_reasoning_is_forced_at_any_temperature(decoder: LlamaDecoder, guides: Guides) -> None:
+    sampling = Sampling(temperature=2, top_k=0, top_p=1, min_p=0)
+    text = drawn(decoder, bounded(guides, 3), sampling, count=6)
+    end = decoder.vocabulary.piece(END).decode()
+    assert text.count(end) == 1
