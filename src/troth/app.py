@@ -31,7 +31,7 @@ from troth.dialects.openai_chat import OpenAIChat
 from troth.dialects.openai_completions import OpenAICompletions
 from troth.dialects.openai_responses import OpenAIResponses
 from troth.dialects.prefix_cache import PrefixCaches
-from troth.dialects.served import ModelState, ServerFacts
+from troth.dialects.served import ModelState, ServerFacts, Speech
 from troth.dialects.sessions import Sessions
 from troth.dialects.slots import Slots
 from troth.dialects.status import Status
@@ -44,8 +44,10 @@ from troth.engines import registry
 from troth.errors import EngineFault, Unavailable
 from troth.listening import PatientServer, StartFault, listen, url_of
 from troth.policy.decide import Policy
+from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
 from troth.policy.terms import PolicySettings
 from troth.prompt.render import Prompts, PromptSettings
+from troth.prompt.script import Script
 from troth.prompt.template import TemplateLimits
 from troth.prompt.thinking import ThoughtLimits
 from troth.reply.text import TextInterpreters
@@ -171,6 +173,7 @@ class Server:
             root=settings.source,
             created=self.created,
             chat_template=self.templates.get(model.id),
+            speech=_speech(self.prompts.known(model.id)) if report.status == "ready" else None,
         )
 
     @asynccontextmanager
@@ -196,6 +199,7 @@ class Server:
 
         try:
             await self.lanes[name].start(progress)
+            await self.prompts.look_at(name, self.lanes[name].vocabulary)
         except EngineFault as fault:
             self.faults.append(f"model {name}: {fault.message}")
             logger.error("event=load_failed model=%s", name)
@@ -211,6 +215,18 @@ class Server:
             report.slots,
             report.context_tokens,
         )
+
+
+def _speech(script: Script | None) -> Speech | None:
+    if script is None:
+        return None
+    return Speech(
+        call_format=script.calls.name,
+        shows_calls=script.is_native,
+        takes_objects=not script.takes_text_arguments,
+        thoughts=script.thoughts.name if script.thoughts else None,
+        variables=script.template.variables,
+    )
 
 
 def _handlers(*dialects: object) -> dict[str, Callable[[Call], Any]]:
@@ -306,6 +322,8 @@ def _facts(config: Config, spec: str) -> ServerFacts:
         sampling=config.sampling.given(),
         limits=config.limits.model_dump(mode="json"),
         queue_max=config.limits.queue_max,
+        thinking=config.thinking.model_dump(mode="json"),
+        keywords={"enforced": ENFORCED, "without_meaning": ANNOTATIONS, "refused": REFUSED},
     )
 
 

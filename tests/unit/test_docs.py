@@ -188,7 +188,7 @@ def test_every_code_is_in_the_table_with_its_status_and_type() -> None:
 
 
 def test_the_refusal_of_the_readme_is_the_real_one() -> None:
-    field = re.search(r"`(\"tools\": .*?)`\s+gets status 400", text("README.md"), re.DOTALL)
+    field = re.search(r"`(\"best_of\": .*?)`\s+gets status 400", text("README.md"), re.DOTALL)
     assert field is not None
     request = json.loads(f'{{"messages": [{{"role": "user", "content": "x"}}], {field.group(1)}}}')
 
@@ -205,7 +205,7 @@ def test_every_shape_that_is_shown_is_the_real_one() -> None:
     wrong_method = errors.MethodNotAllowed(native["error"]["message"])
     nothing_there = errors.NotFound(anthropic["error"]["message"])
 
-    guarded = Unsupported(hal0["error"]["message"], param="tools")
+    guarded = Unsupported(hal0["error"]["message"], param="best_of")
 
     assert error_body(wrong_method, "native") == native
     assert error_body(nothing_there, "anthropic", anthropic["request_id"]) == anthropic

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 57455ae1d824a77552568702842b8373fccb0e70de85062e62b3e9f12b214676; datamodel-code-generator 0.89.0
+sha256 of openapi/: a35be8cd80c88599d833e131a5d89d01b3645f473283cbc01ac26cd3a1b0369e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 57455ae1d824a77552568702842b8373fccb0e70de85062e62b3e9f12b214676; datamodel-code-generator 0.89.0
+sha256 of openapi/: a35be8cd80c88599d833e131a5d89d01b3645f473283cbc01ac26cd3a1b0369e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -969,9 +969,9 @@ class TokenizerInfo(ContractModel):
     chat_template: bool
     "Whether there is a chat template."
     supports_tools: bool | None = None
-    "Whether functions can be called; not yet."
+    "Whether functions can be called."
     supports_reasoning: bool | None = None
-    "Whether reasoning is told apart; not yet."
+    "Whether the model's chat template has reasoning."
 
 
 class UsagePromptTokensDetails(ContractModel):
@@ -1265,6 +1265,8 @@ class Health(ContractModel):
     "Whether and how answers can be held to a form."
     tool_calls: dict[str, Any] | None = None
     "Whether and how functions can be called."
+    reasoning: dict[str, Any] | None = None
+    "Whether and how answers are reasoned about first."
     vision: dict[str, Any] | None = None
     "Whether pictures are read."
     cache_counters: str | None = None

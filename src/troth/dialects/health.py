@@ -9,6 +9,7 @@ import hashlib
 from dataclasses import asdict
 from typing import Any
 
+from troth.dialects.abilities import reasoning, structured_output, tool_calls
 from troth.dialects.promises import chat_promises, contract, routes
 from troth.dialects.served import ModelState, ServerFacts, default_chat, readiness
 from troth.domain import SAMPLER_NAMES, Sampling
@@ -33,8 +34,7 @@ def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any
         "limits": dict(facts.limits),
         "queue_cap": facts.queue_max,
         "vision": {"enabled": False},
-        "tool_calls": {"enabled": False},
-        "structured_output": {"enabled": False},
+        "structured_output": structured_output(facts),
         "contract": contract((state.model for state in states), facts.guard, facts.unknown_fields),
     }
     return account | (_chat(default, facts) if default else _no_chat(facts))
@@ -64,6 +64,8 @@ def _chat(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
             "logprobs": "logprobs" in fields["honoured"],
         },
         "server_defaults": sampling_defaults(state, facts),
+        "tool_calls": tool_calls(state),
+        "reasoning": reasoning(state, facts),
         **_promised(state.report),
     }
 
@@ -91,7 +93,12 @@ def _promised(report: EngineReport) -> dict[str, Any]:
 
 
 def _no_chat(facts: ServerFacts) -> dict[str, Any]:
-    return {"model": None, "version": {"api": facts.version, "engine": None}, "token_budget_aliases": [BUDGET_FIELD]}
+    return {
+        "model": None,
+        "version": {"api": facts.version, "engine": None},
+        "token_budget_aliases": [BUDGET_FIELD],
+        "tool_calls": {"enabled": False},
+    }
 
 
 def _template(state: ModelState) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,6 +15,17 @@ Readiness = Literal["ok", "loading", "failed", "stopping"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Speech:
+    """What a model's chat template can say, and how the model writes calls and reasoning."""
+
+    call_format: str
+    shows_calls: bool  # tools, calls and results have a place in the template; otherwise they are written as text
+    takes_objects: bool  # arguments of calls are shown as objects
+    thoughts: str | None  # the syntax of its reasoning; None: it has none
+    variables: frozenset[str]  # that the template reads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelState:
     """One configured model now. Taken without waiting for its engine."""
 
@@ -24,6 +35,7 @@ class ModelState:
     root: str = ""  # where the model came from, as configured
     created: int = 0  # Unix seconds: when it began to be served
     chat_template: str | None = None  # the operator's; None: the model's own
+    speech: Speech | None = None  # None without a template, and until it has been looked at
 
     @property
     def template(self) -> str | None:
@@ -47,6 +59,8 @@ class ServerFacts:
     guard: frozenset[str] = frozenset()
     sampling: Mapping[str, Any] = field(default_factory=dict)  # the server's own defaults
     limits: Mapping[str, Any] = field(default_factory=dict)  # section `limits`, JSON-ready
+    thinking: Mapping[str, Any] = field(default_factory=dict)  # section `thinking`, JSON-ready
+    keywords: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of JSON Schema, by what becomes of them
     queue_max: int = 64
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from troth.dialects.abilities import template_caps
 from troth.dialects.health import engine_build, lasting, momentary, sampling_defaults
 from troth.dialects.served import ModelState, ServerFacts, default_chat, readiness
 from troth.dialects.server_info import account
@@ -86,7 +87,9 @@ class Status:
 
     def _lasting(self, states: tuple[ModelState, ...]) -> bytes:
         """The lasting part of /health as bytes, written again only when a model was loaded or lost."""
-        key = [(state.model, state.report.status, state.vocabulary, state.chat_template) for state in states]
+        key = [
+            (state.model, state.report.status, state.vocabulary, state.chat_template, state.speech) for state in states
+        ]
         if self._written[0] != key:
             self._written = (key, json.dumps(lasting(states, self._facts), separators=(",", ":")).encode())
         return self._written[1]
@@ -117,7 +120,7 @@ def _props(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
         "model_ftype": str(meta.get("ftype", "")),
         "modalities": {"vision": False, "audio": False, "video": False},
         "chat_template": state.template or "",
-        "chat_template_caps": {},
+        "chat_template_caps": template_caps(state),
         "bos_token": vocabulary.bos_text if vocabulary else "",
         "eos_token": vocabulary.eos_text if vocabulary else "",
         "build_info": f"troth {facts.version}, {engine_build(state)}",

@@ -77,6 +77,7 @@ class Tokens:
         conversation = self._conversation
         model = conversation.policy.decide(Ask(source=RawText(()), model=parameters.model)).model
         vocabulary = conversation.vocabulary(parameters.model)
+        script = conversation.prompts.known(model.id)
         return Whole(
             {
                 "model": model.id,
@@ -91,8 +92,8 @@ class Tokens:
                 "add_bos_token": vocabulary.adds_bos,
                 "add_eos_token": False,
                 "chat_template": vocabulary.chat_template is not None,
-                "supports_tools": False,
-                "supports_reasoning": False,
+                "supports_tools": script is not None,
+                "supports_reasoning": script is not None and script.thoughts is not None,
             }
         )
 

@@ -87,6 +87,17 @@ class Prompts:
         """The compiled chat template of a model, its own or the operator's. Raises NotImplementedHere."""
         return self._script(model_id, vocabulary).template
 
+    async def look_at(self, model_id: str, vocabulary: Vocabulary) -> None:
+        """The template of a model, if it has one that compiles, is ready for its first conversation."""
+        try:
+            await self.aside(lambda: self._script(model_id, vocabulary))
+        except NotImplementedHere:
+            return  # conversations with this model are refused in the same words
+
+    def known(self, model_id: str) -> Script | None:
+        """What is known of a model's template by now."""
+        return self._scripts.get(model_id)
+
     def close(self) -> None:
         """No prompt is rendered any more; those that wait are dropped."""
         self._threads.shutdown(wait=True, cancel_futures=True)
