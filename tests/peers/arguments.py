@@ -43,6 +43,7 @@ LEFT_OUT: Mapping[str, tuple[bool, str]] = {
     "--hf-file": (True, "the embedded model stands in for every other"),
     "--model": (True, "the embedded model stands in for every other"),
     "--verbose": (False, "the plugin asks for `__verbose` in each request"),
+    "--reasoning": (True, "the plugin asks for it in each request"),
     "--backend_sampling": (False, "where a token is drawn changes nothing"),
     "--offline": (False, "the model is there already"),
     "--cont-batching": (False, "batching is always continuous"),

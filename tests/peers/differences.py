@@ -44,11 +44,11 @@ SLOTS = "GET /slots is always there, and tells the parameters of each slot"
 TAGS = "models have aliases and no tags"
 ONE_ADDRESS = "`server.host` is one address"
 
+NO_REASONING = "reasoning is asked of a model that has none, and refused by name"
+OTHER_VARIABLE = "the template reads its tools from `functions`, a variable that llama-server alone fills"
+
 NOT_YET_PAGE = "not yet: a page at /"
-NOT_YET_TOOLS = "not yet: tools"
-NOT_YET_STRUCTURE = "not yet: structured output"
-NOT_YET_THINKING = "not yet: thinking"
-NOT_YET_PREFILL = "not yet: continuing a message of the assistant"
+NOT_YET_PREFILL = "not yet: going on with a last message of the assistant when nothing asks for it"
 NOT_YET_IMAGES = "not yet: images"
 
 # By the test's id below `unit/`; one without its parameters stands for all of them.
@@ -68,39 +68,20 @@ LEFT_OUT: Mapping[str, str] = {
     "test_chat_completion.py::test_chat_completion_cached_tokens": OTHER_TOKENS,
     "test_chat_completion.py::test_chat_template": OTHER_BOS,
     "test_chat_completion.py::test_chat_template_assistant_prefill": NOT_YET_PREFILL,
-    "test_chat_completion.py::test_chat_template_continue_final_message_vllm_compat": NOT_YET_PREFILL,
     "test_chat_completion.py::test_invalid_chat_completion_req[messages7]": NOT_YET_PREFILL,
-    'test_chat_completion.py::test_completion_with_response_format[response_format0-6-"42"]': NOT_YET_STRUCTURE,
-    "test_chat_completion.py::test_completion_with_response_format[response_format1-10-[ -3000 ]]": NOT_YET_STRUCTURE,
-    'test_chat_completion.py::test_completion_with_response_format[response_format2-10-"foooooo"]': NOT_YET_STRUCTURE,
-    "test_chat_completion.py::test_completion_with_response_format"
-    "[response_format3-10-(\\\\{|John)+]": NOT_YET_STRUCTURE,
-    "test_chat_completion.py::test_completion_with_json_schema": NOT_YET_STRUCTURE,
-    "test_chat_completion.py::test_completion_with_grammar": NOT_YET_STRUCTURE,
     "test_chat_completion.py::test_context_size_exceeded": CONTEXT_FAULT,
     "test_chat_completion.py::test_context_size_exceeded_stream": CONTEXT_FAULT,
     "test_tokenize.py::test_tokenize_with_bos": OTHER_BOS,
-    "test_template.py::test_reasoning": NOT_YET_THINKING,
-    "test_template.py::test_date_inside_prompt[meta-llama-Llama-3.3-70B-Instruct-%d %b %Y-tools2]": NOT_YET_TOOLS,
-    # This template reads its tools from a variable of its own, and fails without it.
-    "test_template.py::test_date_inside_prompt[fireworks-ai-llama-3-firefunction-v2-%b %d %Y-None]": NOT_YET_TOOLS,
-    "test_template.py::test_date_inside_prompt[fireworks-ai-llama-3-firefunction-v2-%b %d %Y-tools1]": NOT_YET_TOOLS,
-    "test_template.py::test_date_inside_prompt[fireworks-ai-llama-3-firefunction-v2-%b %d %Y-tools2]": NOT_YET_TOOLS,
+    "test_template.py::test_date_inside_prompt[fireworks-ai-llama-3-firefunction-v2-%b %d %Y-None]": OTHER_VARIABLE,
+    "test_template.py::test_date_inside_prompt[fireworks-ai-llama-3-firefunction-v2-%b %d %Y-tools1]": OTHER_VARIABLE,
+    "test_template.py::test_date_inside_prompt[fireworks-ai-llama-3-firefunction-v2-%b %d %Y-tools2]": OTHER_VARIABLE,
     "test_infill.py::test_infill_without_input_extra": OTHER_WEIGHTS,
     "test_infill.py::test_infill_with_input_extra": OTHER_WEIGHTS,
     "test_compat_anthropic.py::test_anthropic_messages_basic": TIMINGS,
-    "test_compat_anthropic.py::test_anthropic_tool_use_basic": NOT_YET_TOOLS,
-    "test_compat_anthropic.py::test_anthropic_tool_result": NOT_YET_TOOLS,
-    "test_compat_anthropic.py::test_anthropic_tool_result_with_text": NOT_YET_TOOLS,
     "test_compat_anthropic.py::test_anthropic_tool_result_with_image": NO_500,
-    "test_compat_anthropic.py::test_anthropic_tool_result_error": NOT_YET_TOOLS,
-    "test_compat_anthropic.py::test_anthropic_tool_streaming": NOT_YET_TOOLS,
     "test_compat_anthropic.py::test_anthropic_vision_format_accepted": NO_500,
     "test_compat_anthropic.py::test_anthropic_vision_base64_with_multimodal_model": NOT_YET_IMAGES,
     "test_compat_anthropic.py::test_anthropic_empty_messages": EMPTY_TALK,
-    "test_compat_anthropic.py::test_anthropic_streaming_content_block_indices": NOT_YET_TOOLS,
-    "test_compat_anthropic.py::test_anthropic_thinking": NOT_YET_THINKING,
-    "test_compat_anthropic.py::test_anthropic_thinking_history_in_count_tokens": NOT_YET_TOOLS,
-    "test_compat_anthropic.py::test_anthropic_thinking_history_in_template": NOT_YET_TOOLS,
+    "test_compat_anthropic.py::test_anthropic_thinking": NO_REASONING,
     "test_compat_oai_responses.py::test_responses_stream_with_llama_telemetry": CUT,
 }

@@ -4,7 +4,8 @@
 2. Words of their weights match any text, and counts of their tokens become ours.
 3. Tests that cannot hold here are left out, each with a reason; an entry that matches no test is a fault.
 4. A server must end by itself, and well, when it is told to: their tests kill it silently after five seconds.
-5. llama-server's `--verbose` adds `__verbose` to each chat answer; here each request asks for it.
+5. llama-server's `--verbose` adds `__verbose` to each chat answer, and `--reasoning` switches the reasoning of all;
+   here each request asks for it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ SHIM = Path(__file__).with_name("shim.py")
 FOLDER = "unit/"
 STARTED_NOT = (1, 2)  # exit codes of a server that did not start, which their helper tells
 PAUSE_SECONDS = 0.05  # between two looks whether a server has started
-CHAT_PATHS = ("/chat/completions", "/v1/chat/completions")
+CHAT_PATHS = ("/chat/completions", "/v1/chat/completions", "/apply-template")
+# "auto" is on where the template knows of reasoning, and those of the tests do.
+REASONING = {"on": {"enable_thinking": True}, "auto": {"enable_thinking": True}, "off": {"enable_thinking": False}}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,14 +61,14 @@ def _ending_well(stop: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def _asking(make_request: Callable[..., Any], theirs: Any) -> Callable[..., Any]:
-    """Requests as theirs, but for `__verbose`, and for printing what a server says that is still starting."""
+    """Requests as theirs, with what is an option of their server; what a starting server says is not printed."""
 
     def ask(server: Any, method: str, path: str, data: Any = None, *args: Any, **options: Any) -> Any:
         if path == "/health" and not getattr(server, "ready", False):
             theirs.time.sleep(PAUSE_SECONDS)
             return theirs.requests.get(server.make_url(path), headers=options.get("headers"), timeout=1)
-        if server.debug and path in CHAT_PATHS:
-            data = {**data, "verbose": True}
+        if path in CHAT_PATHS:
+            data = {**data, **({"verbose": True} if server.debug else {}), **REASONING.get(server.reasoning, {})}
         return make_request(server, method, path, data, *args, **options)
 
     return ask
