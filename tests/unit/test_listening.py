@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 
-import pytest
 from starlette.applications import Starlette
 
 from troth.listening import PatientServer, listen
@@ -15,7 +14,6 @@ async def nothing() -> None:
     return None
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_what_was_built_at_the_start_is_not_looked_through_for_garbage_again() -> None:
     async def started() -> int:
         server = PatientServer(Starlette(), nothing, 1.0, 1.0)
