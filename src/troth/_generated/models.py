@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 57455ae1d824a77552568702842b8373fccb0e70de85062e62b3e9f12b214676; datamodel-code-generator 0.89.0
+sha256 of openapi/: db3b062877121dc656db22a0f9d5f648ae8eceb265fd70d309c7f237aace5533; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -937,14 +937,27 @@ class SamplingFields(ContractModel):
     "Tokens that every cutting sampler leaves at least; 0 is off."
     samplers: (
         Annotated[
-            list[Literal["penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"]]
+            list[
+                Literal[
+                    "penalties",
+                    "dry",
+                    "top_n_sigma",
+                    "top_k",
+                    "typ_p",
+                    "top_p",
+                    "min_p",
+                    "xtc",
+                    "temperature",
+                    "infill",
+                ]
+            ]
             | None,
             Field(max_length=32),
         ]
-        | Annotated[str, Field(max_length=32, pattern="^[edskypmxt]*$")]
+        | Annotated[str, Field(max_length=32, pattern="^[edskypmxti]*$")]
         | None
     ) = None
-    "The samplers and their order, as names or as llama-server's letters (e penalties, d dry, s top_n_sigma, k top_k, y typ_p, p top_p, m min_p, x xtc, t temperature)."
+    "The samplers and their order, as names or as llama-server's letters (e penalties, d dry, s top_n_sigma, k top_k, y typ_p, p top_p, m min_p, x xtc, t temperature, i infill). All but infill are the default; that one joins tokens that begin alike, and needs top_k before it and at most 256 candidates."
     logit_bias: Annotated[
         dict[
             str,

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 57455ae1d824a77552568702842b8373fccb0e70de85062e62b3e9f12b214676; datamodel-code-generator 0.89.0
+sha256 of openapi/: db3b062877121dc656db22a0f9d5f648ae8eceb265fd70d309c7f237aace5533; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
