@@ -212,6 +212,12 @@ class ScriptedDecoder:
         entry = TokenLogprob(token_id, self.vocabulary.piece(token_id), 0.0)
         return entry, (entry,) * alternatives
 
+    def drawn(
+        self, sampler: Sampler, token_id: int, alternatives: int
+    ) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """Certainty, and nothing else."""
+        return self.logprobs(0, token_id, min(alternatives, 1))
+
     # ---- memory ---------------------------------------------------------------------------------
 
     def forget(self, slot: int, position: int) -> None:
