@@ -1,13 +1,17 @@
 """The project's chores: `nox` runs all that CI runs, `nox -l` is the manual.
 
 Sessions use the environment that nox runs in, installed once with `pip install -e '.[dev]'`: the engine
-compiles for minutes and must not be compiled again for every session.
+compiles for minutes and must not be compiled again for every session. Only the clients have one of their own.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+import tarfile
+import tomllib
 from pathlib import Path
 
 import nox
@@ -16,13 +20,14 @@ nox.options.default_venv_backend = "none"
 nox.options.sessions = ["check"]
 
 PYTHON = sys.executable
+NPM_INSTALL = ("npm", "install", "--no-audit", "--no-fund", "--prefer-offline")
 SOURCES = ("src", "codegen", "tests", "bench", "noxfile.py")
 
 
 @nox.session
 def check(session: nox.Session) -> None:
     """Everything that must pass before a change lands."""
-    for name in ("lint", "types", "drift", "unit", "contract", "peers"):
+    for name in ("lint", "types", "drift", "unit", "contract", "peers", "clients"):
         session.notify(name)
 
 
@@ -50,6 +55,45 @@ def unit(session: nox.Session) -> None:
 def contract(session: nox.Session) -> None:
     """The contract tests: a live server on the real embedded model, judged by the API document."""
     session.run(PYTHON, "-m", "pytest", "tests/contract", *session.posargs)
+
+
+@nox.session(venv_backend="venv")
+def clients(session: nox.Session) -> None:
+    """Real clients at a live server; needs npm with Node.js 20, vim and curl. Arguments go to pytest.
+
+    The clients are fetched from npm and PyPI into an environment of the session's own; the server runs in ours.
+    """
+    folder = Path(session.cache_dir).resolve() / "clients"
+    folder.mkdir(parents=True, exist_ok=True)
+    session.install("-r", "tests/clients/requirements.txt")
+    shutil.copy("tests/clients/package.json", folder)
+    session.run(*NPM_INSTALL, "--prefix", str(folder), external=True, silent=True)
+    _fetch_llama_vim(session, folder)
+    variables = {
+        "PYTHONPATH": os.pathsep.join(str(Path(name).resolve()) for name in ("src", ".")),
+        "TROTH_SERVER_PYTHON": PYTHON,
+        "TROTH_CLIENTS_FOLDER": str(folder),
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # otherwise it fetches a list of prices
+    }
+    session.run("python", "-m", "pytest", "-W", "ignore", "tests/clients", *session.posargs, env=variables)
+
+
+def _fetch_llama_vim(session: nox.Session, folder: Path) -> None:
+    """The plugin as llama.cpp ships it is in the folder: it comes with the source of the engine's package."""
+    plugin = folder / "llama.vim"
+    if plugin.exists():
+        return
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    (pinned,) = (name for name in project["dependencies"] if name.startswith("llama-cpp-python=="))
+    session.run("python", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "llama-cpp-python",
+                "--dest", str(folder), pinned)  # fmt: skip
+    (archive,) = folder.glob("llama_cpp_python-*.tar.gz")
+    with tarfile.open(archive) as source:
+        (member,) = (name for name in source.getnames() if name.endswith("/examples/llama.vim"))
+        found = source.extractfile(member)
+        assert found is not None
+        plugin.write_bytes(found.read())
+    archive.unlink()
 
 
 @nox.session

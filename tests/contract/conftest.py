@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ import pytest
 from tests.contract import servers
 from tests.contract.servers import Settings
 from tests.support.judge import Document, Judge, judged_client, published_document
-from tests.support.live import LiveServer, config
+from tests.support.live import LiveServer, ServeWith, config, shared_servers
 from tests.support.thinking_model import make_thinking_model
 
-ServeWith = Callable[[Mapping[str, Any]], LiveServer]
+__all__ = ["Connect", "ServeWith"]
+
 Connect = Callable[..., httpx.Client]
 
 
@@ -35,18 +35,8 @@ def judge(document: Document) -> Judge:
 @pytest.fixture(scope="session")
 def serve_with(tmp_path_factory: pytest.TempPathFactory, embedded_model: Path) -> Iterator[ServeWith]:
     """`serve_with(config)`: a ready server with that configuration, started once and stopped at the end."""
-    running: dict[str, LiveServer] = {}
-
-    def serve(settings: Mapping[str, Any]) -> LiveServer:
-        key = json.dumps(settings, sort_keys=True)
-        if key not in running:
-            running[key] = LiveServer(settings, tmp_path_factory.mktemp("server"))
-            running[key].wait_ready()
-        return running[key]
-
-    yield serve
-    codes = {key: server.stop() for key, server in running.items()}
-    assert set(codes.values()) <= {0}, f"servers that were told to end ended with {codes}"
+    with shared_servers(lambda: tmp_path_factory.mktemp("server")) as serve:
+        yield serve
 
 
 @pytest.fixture(scope="session")

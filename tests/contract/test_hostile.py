@@ -64,7 +64,7 @@ def test_what_is_not_done_is_refused_by_name(client: httpx.Client, fields: dict[
         ({"stop": "x" * 100_000}, "stop"),
         ({"stop": [5]}, "stop.0"),
         ({"stream": "yes"}, "stream"),
-        ({"samplers": ["top_k", "infill"]}, "samplers"),
+        ({"samplers": ["top_k", "magic"]}, "samplers"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +23,8 @@ from troth.config.schema import DEFAULT_MODEL_ID, DEFAULT_SOURCE
 Found = TypeVar("Found")
 
 LISTENING = re.compile(r"event=listening url=(\S+)")
+PYTHON = os.environ.get("TROTH_SERVER_PYTHON", sys.executable)  # clients have an environment of their own
+SCRIPTED = "tests.support.scripted_server"
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
 PAUSE_SECONDS = 0.01  # between two looks at something that has no event to wait for
@@ -30,6 +34,12 @@ def embedded(**options: Any) -> dict[str, Any]:
     """The configuration of the embedded model, with these engine options besides the usual ones."""
     settings = {"context_tokens": 1024, "slots": 4, "threads": 2} | options
     return {"id": DEFAULT_MODEL_ID, "source": DEFAULT_SOURCE, "options": settings}
+
+
+def scripted(script: Path, **options: Any) -> dict[str, Any]:
+    """A model with the embedded one's vocabulary and chat template that speaks the script."""
+    settings = {"context_tokens": 65_536, "slots": 2, "script": str(script)} | options
+    return {"id": "scripted", "engine": "scripted", "source": DEFAULT_SOURCE, "options": settings}
 
 
 def config(models: list[dict[str, Any]] | None = None, **sections: Any) -> dict[str, Any]:
@@ -69,21 +79,40 @@ def wait_queued(client: httpx.Client, requests: int) -> None:
     wait_until(lambda: health_of(client)["queued"] == requests, f"{requests} requests wait")
 
 
+@contextmanager
+def crowd(url: str, requests: int) -> Iterator[None]:
+    """So many requests run or wait while the block runs; at its end they have been answered."""
+    body = {"messages": [{"role": "user", "content": "Fill the room."}], "max_tokens": 8}
+    with httpx.Client(base_url=url, trust_env=False, timeout=60.0) as client, ThreadPoolExecutor(requests) as pool:
+        answers = []
+        for waiting in range(requests):
+            answers.append(pool.submit(client.post, "/v1/chat/completions", json=body))
+            wait_queued(client, waiting)
+            wait_until(lambda: health_of(client)["in_flight"], "a request runs")
+        yield
+    assert {answer.result().status_code for answer in answers} == {200}
+
+
 def wait_idle(client: httpx.Client) -> None:
     """No request runs or waits."""
     wait_until(lambda: health_of(client)["in_flight"] + health_of(client)["queued"] == 0, "the server is idle")
+
+
+ServeWith = Callable[[Mapping[str, Any]], "LiveServer"]
 
 
 class LiveServer:
     """`troth serve` with one configuration: listening once made, answering once `wait_ready` returned."""
 
     def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
-        """The process is started in `folder`, which gets its configuration and its log."""
+        """The process has its configuration and its log in `folder`."""
         self.config = settings
         self._log = folder / "log"
+        self._mark = 0
         file = folder / "troth.yaml"
         file.write_text(yaml.safe_dump(dict(settings)), "utf-8")
-        command = [sys.executable, "-m", "troth", "serve", "--port", "0", "--config", str(file)]
+        module = SCRIPTED if any(model.get("engine") == "scripted" for model in settings["models"]) else "troth"
+        command = [PYTHON, "-m", module, "serve", "--port", "0", "--config", str(file)]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ)
         try:
@@ -116,6 +145,16 @@ class LiveServer:
         self.process.kill()
         self.process.wait()
 
+    def mark(self) -> None:
+        """From here on `accounts` are of later requests."""
+        self._mark = len(self.log())
+
+    def accounts(self, operation: str) -> list[dict[str, str]]:
+        """What the log says of each request for this operation that is over, in the order in which they ended."""
+        lines = [line for line in self.log()[self._mark :].splitlines() if "logger=troth.access" in line]
+        told = [dict(pair.split("=", 1) for pair in line.split() if "=" in pair) for line in lines]
+        return [fields for fields in told if fields["operation"] == operation]
+
     def _listening(self) -> str:
         self._alive()
         found = LISTENING.search(self.log())
@@ -126,3 +165,20 @@ class LiveServer:
         if code is not None:
             raise RuntimeError(f"the server ended with {code}:\n{self.log()}")
         return True
+
+
+@contextmanager
+def shared_servers(folders: Callable[[], Path]) -> Iterator[ServeWith]:
+    """Ready servers by configuration, each started once, in a folder of its own, and stopped at the end."""
+    running: dict[str, LiveServer] = {}
+
+    def serve(settings: Mapping[str, Any]) -> LiveServer:
+        key = json.dumps(settings, sort_keys=True)
+        if key not in running:
+            running[key] = LiveServer(settings, folders())
+            running[key].wait_ready()
+        return running[key]
+
+    yield serve
+    codes = {key: server.stop() for key, server in running.items()}
+    assert set(codes.values()) <= {0}, f"servers that were told to end ended with {codes}"

@@ -26,7 +26,7 @@ from troth.errors import Refusal, Unsupported
 from troth.watch.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "bench" / "README.md"])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "bench" / "README.md"])
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -71,6 +71,25 @@ def test_links_lead_somewhere(page: Path) -> None:
         if fragment:
             headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
             assert fragment in map(anchor, headings), f"{page.name}: {link} names no heading"
+
+
+# ---- clients ------------------------------------------------------------------------------------
+
+CLIENTS = sorted(path for path in ROOT.glob("docs/clients/*.md") if path.name != "README.md")
+
+
+@pytest.mark.parametrize("page", CLIENTS, ids=lambda page: page.stem)
+def test_every_client_s_page_is_listed_and_has_its_tests(page: Path) -> None:
+    assert f"({page.name})" in text("docs/clients/README.md")
+    assert f'"{page.stem}"' in text(f"tests/clients/test_{page.stem.replace('-', '_')}.py")
+
+
+def test_the_clients_pages_name_the_versions_that_are_tested() -> None:
+    pinned = dict(re.findall(r"^([\w-]+)==(\S+)$", text("tests/clients/requirements.txt"), re.MULTILINE))
+    pinned |= json.loads(text("tests/clients/package.json"))["dependencies"]
+    told = " ".join(page.read_text("utf-8") for page in CLIENTS)
+
+    assert [name for name, version in pinned.items() if version not in told] == []
 
 
 # ---- commands -----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: a35be8cd80c88599d833e131a5d89d01b3645f473283cbc01ac26cd3a1b0369e; datamodel-code-generator 0.89.0
+sha256 of openapi/: d373c87b4309c8041191c8d57ce39f5fd6acb957761067b3681df06362915003; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

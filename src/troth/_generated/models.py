@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: a35be8cd80c88599d833e131a5d89d01b3645f473283cbc01ac26cd3a1b0369e; datamodel-code-generator 0.89.0
+sha256 of openapi/: d373c87b4309c8041191c8d57ce39f5fd6acb957761067b3681df06362915003; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -937,14 +937,27 @@ class SamplingFields(ContractModel):
     "Tokens that every cutting sampler leaves at least; 0 is off."
     samplers: (
         Annotated[
-            list[Literal["penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"]]
+            list[
+                Literal[
+                    "penalties",
+                    "dry",
+                    "top_n_sigma",
+                    "top_k",
+                    "typ_p",
+                    "top_p",
+                    "min_p",
+                    "xtc",
+                    "temperature",
+                    "infill",
+                ]
+            ]
             | None,
             Field(max_length=32),
         ]
-        | Annotated[str, Field(max_length=32, pattern="^[edskypmxt]*$")]
+        | Annotated[str, Field(max_length=32, pattern="^[edskypmxti]*$")]
         | None
     ) = None
-    "The samplers and their order, as names or as llama-server's letters (e penalties, d dry, s top_n_sigma, k top_k, y typ_p, p top_p, m min_p, x xtc, t temperature)."
+    "The samplers and their order, as names or as llama-server's letters (e penalties, d dry, s top_n_sigma, k top_k, y typ_p, p top_p, m min_p, x xtc, t temperature, i infill). All but infill are the default; that one joins tokens that begin alike, and needs top_k before it and at most 256 candidates."
     logit_bias: Annotated[
         dict[
             str,

@@ -65,6 +65,7 @@ _SAMPLER_LETTERS = {
     "m": "min_p",
     "x": "xtc",
     "t": "temperature",
+    "i": "infill",
 }
 
 

@@ -262,6 +262,7 @@ class Ask:
 # ---- policy → prompt --------------------------------------------------------------------------
 
 SAMPLER_NAMES = ("penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature")
+SAMPLERS_KNOWN = (*SAMPLER_NAMES, "infill")  # in use only where a request or the operator names it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from troth.domain import SAMPLER_NAMES, Plan, Sampling
+from troth.domain import SAMPLERS_KNOWN, Plan, Sampling
 from troth.errors import BadRequest
 from troth.policy.terms import Terms
 
+INFILL_CANDIDATES_MAX = 256  # it compares each with each: with a whole vocabulary one token takes minutes
 DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Sampling)}
 SEED = "seed"  # configured beside the values of `Sampling`, and chosen by `decide.py`
 
@@ -24,8 +25,8 @@ def check_defaults(defaults: Mapping[str, Any]) -> None:
 def choose(plan: Plan, terms: Terms) -> Plan:
     """The plan with every sampling value and its origin: request, model, server or default.
 
-    Raises: BadRequest for a sampler that does not exist or comes twice, and for sequence breakers that
-    are none.
+    Raises: BadRequest for a sampler that does not exist or comes twice, for `infill` without a `top_k` before
+    it, and for sequence breakers that are none.
     """
     asked = plan.ask.sampling
     unknown = sorted(set(asked) - set(DEFAULTS))
@@ -41,7 +42,9 @@ def choose(plan: Plan, terms: Terms) -> Plan:
         layer = {name: value for name, value in given.items() if name != SEED}
         values.update((name, _typed(name, value)) for name, value in layer.items())
         origins.update(dict.fromkeys(layer, origin))
-    return replace(plan, sampling=Sampling(**values), origins={**plan.origins, **origins})
+    sampling = Sampling(**values)
+    _check_infill(sampling)
+    return replace(plan, sampling=sampling, origins={**plan.origins, **origins})
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -53,12 +56,24 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def _check_samplers(names: Sequence[str]) -> None:
-    known = ", ".join(SAMPLER_NAMES)
+    known = ", ".join(SAMPLERS_KNOWN)
     for position, name in enumerate(names):
-        if name not in SAMPLER_NAMES:
+        if name not in SAMPLERS_KNOWN:
             raise BadRequest(f"`samplers` names {name!r}, which is no sampler here; known: {known}.", param="samplers")
         if name in names[:position]:
             raise BadRequest(f"`samplers` names {name!r} twice.", param="samplers")
+
+
+def _check_infill(sampling: Sampling) -> None:
+    if "infill" not in sampling.samplers:
+        return
+    before = sampling.samplers[: sampling.samplers.index("infill")]
+    if "top_k" not in before or sampling.top_k <= 0 or max(sampling.top_k, sampling.min_keep) > INFILL_CANDIDATES_MAX:
+        raise BadRequest(
+            f"`samplers` names 'infill', which needs 'top_k' before it, and top_k and min_keep of at most "
+            f"{INFILL_CANDIDATES_MAX}, top_k above 0.",
+            param="samplers",
+        )
 
 
 def _check_breakers(breakers: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ from troth._generated import models, replies
 from troth._generated.models import ChatCompletionRequest, ListModelsParameters, RetrieveModelParameters
 from troth._generated.operations import OPERATIONS
 from troth.contract import Alias, Clamped, Guarded, Honoured, Inert
-from troth.domain import SAMPLER_NAMES
+from troth.domain import SAMPLERS_KNOWN
 
 DOCUMENT: dict[str, Any] = json.loads((GENERATED / "openapi.json").read_text("utf-8"))
 SCHEMAS: dict[str, Any] = DOCUMENT["components"]["schemas"]
@@ -164,7 +164,7 @@ def test_unknown_fields_are_kept_aside() -> None:
 
 
 def test_the_sampler_names_are_the_domain_s() -> None:
-    assert tuple(SCHEMAS["SamplerName"]["enum"]) == SAMPLER_NAMES
+    assert tuple(SCHEMAS["SamplerName"]["enum"]) == SAMPLERS_KNOWN
 
 
 def test_parameters_are_read_from_their_texts() -> None:

@@ -91,6 +91,7 @@ def test_sequence_breakers_are_kept_in_order() -> None:
 def test_samplers_are_names_or_letters() -> None:
     assert ask(samplers=["top_k", "temperature"]).sampling == {"samplers": ("top_k", "temperature")}
     assert ask(samplers="edskypmxt").sampling == {"samplers": SAMPLER_NAMES}
+    assert ask(samplers="ki").sampling == {"samplers": ("top_k", "infill")}
     assert ask(samplers=[]).sampling == {"samplers": ()}
 
 

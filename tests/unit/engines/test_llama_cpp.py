@@ -105,6 +105,7 @@ def test_a_seed_repeats_its_draw_and_another_seed_draws_differently(decoder: Dec
         {"mirostat": 1},
         {"mirostat": 2},
         {"samplers": ("top_k", "top_p")},
+        {"samplers": ("temperature", "top_k", "infill"), "top_k": 40},
     ],
     ids=lambda changed: "-".join(changed),
 )

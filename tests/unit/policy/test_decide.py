@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from troth.domain import SAMPLER_NAMES, Ask, Plan, Sampling, ServedModel, Talk, Turn
+from troth.domain import SAMPLERS_KNOWN, Ask, Plan, Sampling, ServedModel, Talk, Turn
 from troth.errors import Refusal
 from troth.policy.decide import SEEDS, Policy, draw_seed
 from troth.policy.terms import PolicySettings
@@ -20,7 +20,7 @@ SETTINGS = PolicySettings(over_cap="refuse", cap_tokens=100, unknown_model="refu
 SAMPLING: dict[str, st.SearchStrategy[Any]] = {
     "temperature": st.floats(0, 2) | st.integers(0, 2),
     "top_k": st.integers(-1, 100),
-    "samplers": st.lists(st.sampled_from([*SAMPLER_NAMES, "magic"]), max_size=4),
+    "samplers": st.lists(st.sampled_from([*SAMPLERS_KNOWN, "magic"]), max_size=4),
     "dry_sequence_breakers": st.lists(st.text(max_size=3), max_size=3),
     "magic": st.none(),
 }

@@ -41,15 +41,35 @@ def test_whole_numbers_are_floats_where_floats_are_meant() -> None:
 def test_samplers_run_in_the_order_asked_for() -> None:
     assert decide({"samplers": ["temperature", "top_k"]}).sampling.samplers == ("temperature", "top_k")
     assert decide({"samplers": []}).sampling.samplers == ()
+    assert decide({"samplers": ["top_k", "infill"]}).sampling.samplers == ("top_k", "infill")
     assert decide({"samplers": list(SAMPLER_NAMES)}).sampling.samplers == SAMPLER_NAMES
 
 
 @pytest.mark.parametrize(
-    ("samplers", "named"), [(["top_k", "infill"], "infill"), (["top_k", "top_k"], "top_k"), (["Top_K"], "Top_K")]
+    ("samplers", "named"), [(["top_k", "magic"], "magic"), (["top_k", "top_k"], "top_k"), (["Top_K"], "Top_K")]
 )
 def test_unknown_and_doubled_samplers_are_refused_by_name(samplers: list[str], named: str) -> None:
     with pytest.raises(BadRequest, match=named) as caught:
         decide({"samplers": samplers})
+
+    assert caught.value.param == "samplers"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"samplers": ["infill"]},
+        {"samplers": ["infill", "top_k"]},
+        {"samplers": ["top_k", "infill"], "top_k": 0},
+        {"samplers": ["top_k", "infill"], "top_k": 257},
+        {"samplers": ["top_k", "infill"], "min_keep": 257},
+    ],
+    ids=str,
+)
+def test_infill_is_refused_where_it_would_compare_too_many_tokens(asked: dict[str, Any]) -> None:
+    assert decide({"samplers": ["top_k", "infill"], "top_k": 256}).sampling.top_k == 256
+    with pytest.raises(BadRequest, match="infill") as caught:
+        decide(asked)
 
     assert caught.value.param == "samplers"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from troth.domain import SAMPLER_NAMES
+from troth.domain import SAMPLERS_KNOWN
 from troth.engines.llama_cpp.options import LlamaCppOptions
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ HONOURS = frozenset(
     }
 )  # fmt: skip
 
-assert set(SAMPLER_NAMES) == {
-    "penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"
+assert set(SAMPLERS_KNOWN) == {
+    "penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "infill"
 }, "sampling.py builds exactly these"  # fmt: skip
 
 

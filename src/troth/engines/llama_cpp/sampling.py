@@ -166,6 +166,7 @@ def is_greedy(sampling: Sampling) -> bool:
         sampling.temperature <= 0
         and sampling.dynatemp_range <= 0
         and "temperature" in sampling.samplers
+        and "infill" not in sampling.samplers
         and sampling.mirostat == 0
         and not _penalises(sampling)
         and not ("dry" in sampling.samplers and sampling.dry_multiplier != 0)
@@ -238,6 +239,8 @@ def _samplers(api: Any, vocab: Any, sampling: Sampling, seed: int, size: int) ->
             lambda: api.llama_sampler_init_xtc(sampling.xtc_probability, sampling.xtc_threshold, keep, seed),
         ),
         "temperature": (True, lambda: _temperature(api, sampling)),
+        # A model without an end of turn has nothing that the sampler could fall back to: llama.cpp would abort.
+        "infill": (_ends(api, vocab), lambda: api.llama_sampler_init_infill(vocab)),
     }
     for name in sampling.samplers:
         is_needed, make = makers[name]
@@ -247,6 +250,10 @@ def _samplers(api: Any, vocab: Any, sampling: Sampling, seed: int, size: int) ->
 
 def _temperature(api: Any, sampling: Sampling) -> Any:
     return api.llama_sampler_init_temp_ext(sampling.temperature, sampling.dynatemp_range, sampling.dynatemp_exponent)
+
+
+def _ends(api: Any, vocab: Any) -> bool:
+    return bool(max(api.llama_vocab_eot(vocab), api.llama_vocab_eos(vocab)) >= 0)
 
 
 def _penalises(sampling: Sampling) -> bool:

@@ -1,0 +1,72 @@
+"""Anthropic's Python library, as its page shows it and where things go wrong."""
+
+from __future__ import annotations
+
+import anthropic
+import pytest
+from anthropic.types import MessageParam, TextBlock
+
+from tests.clients.conftest import ServeScript, Show
+from tests.support.live import LiveServer
+
+QUESTION: list[MessageParam] = [{"role": "user", "content": "What is 2+2?"}]
+
+
+def sdk(server: LiveServer, timeout: float = 60.0) -> anthropic.Anthropic:
+    return anthropic.Anthropic(base_url=server.url, api_key="none", max_retries=0, timeout=timeout)
+
+
+def test_the_page_s_program_prints_what_it_should(show: Show, server: LiveServer) -> None:
+    lines = show("anthropic-python", server).splitlines()
+
+    assert "4" in lines[0]
+    assert lines[1] == lines[0]
+    assert int(lines[2].removesuffix(" tokens")) > 10
+
+
+def test_a_message_says_the_same_whole_and_streamed(serve_script: ServeScript) -> None:
+    api = sdk(serve_script(["One two three."] * 2))
+    whole = api.messages.create(model="a", max_tokens=50, messages=QUESTION)
+    with api.messages.stream(model="a", max_tokens=50, messages=QUESTION) as stream:
+        streamed = stream.get_final_message()
+
+    assert isinstance(whole.content[0], TextBlock)
+    assert isinstance(streamed.content[0], TextBlock)
+    assert whole.content[0].text == streamed.content[0].text == "One two three."
+    assert whole.usage.output_tokens == streamed.usage.output_tokens
+    assert whole.stop_reason == streamed.stop_reason == "end_turn"
+
+
+def test_a_budget_above_the_context_is_cut_and_said(serve_script: ServeScript) -> None:
+    server = serve_script(["word " * 200], options={"context_tokens": 128})
+    with sdk(server).messages.stream(model="a", max_tokens=128_000, messages=QUESTION) as stream:
+        answer = stream.get_final_message()
+
+    assert answer.stop_reason == "max_tokens"
+    assert answer.usage.input_tokens + answer.usage.output_tokens == 128
+
+
+def test_a_prompt_that_is_too_long_is_refused_with_its_numbers(server: LiveServer) -> None:
+    long: list[MessageParam] = [{"role": "user", "content": "word " * 2000}]
+    with pytest.raises(anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > \d+ maximum"):
+        sdk(server).messages.create(model="a", max_tokens=5, messages=long)
+
+
+def test_a_refusal_is_a_bad_request_that_names_the_field(server: LiveServer) -> None:
+    with pytest.raises(anthropic.BadRequestError, match="best_of"):
+        sdk(server).messages.create(model="a", max_tokens=5, messages=QUESTION, extra_body={"best_of": 3})
+
+
+def test_a_fault_in_the_middle_of_a_stream_is_raised(serve_script: ServeScript) -> None:
+    server = serve_script([["One ", {"fault": "a broken wire"}]])
+    with (
+        pytest.raises(anthropic.APIError, match="a broken wire"),
+        sdk(server).messages.stream(model="a", max_tokens=50, messages=QUESTION) as stream,
+    ):
+        stream.get_final_message()
+
+
+def test_silence_is_no_fault_as_long_as_it_is_filled(serve_script: ServeScript) -> None:
+    server = serve_script([[{"wait": 1.5}, "At last."]], stream={"keepalive_seconds": 0.2})
+    with sdk(server, timeout=0.8).messages.stream(model="a", max_tokens=50, messages=QUESTION) as stream:
+        assert stream.get_final_text() == "At last."

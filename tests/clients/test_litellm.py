@@ -1,0 +1,65 @@
+"""LiteLLM, as its page shows it and where things go wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import litellm
+import pytest
+
+from tests.clients.conftest import ServeScript, Show
+from tests.support.live import LiveServer
+
+ROUTES = pytest.mark.parametrize(("provider", "path"), [("openai", "/v1"), ("anthropic", "")])
+
+
+def ask(server: LiveServer, provider: str, path: str, text: str = "What is 2+2?", **fields: Any) -> Any:
+    return litellm.completion(
+        model=f"{provider}/local-model",
+        api_base=server.url + path,
+        api_key="none",
+        messages=[{"role": "user", "content": text}],
+        num_retries=0,
+        **fields,
+    )
+
+
+def test_the_page_s_program_prints_what_it_should(show: Show, server: LiveServer) -> None:
+    printed = show("litellm", server).splitlines()  # and a word of the library's own about providers
+    answers = [line for line in printed if "4" in line]
+
+    assert len(answers) == 2
+    assert answers[0] == answers[1]
+
+
+@ROUTES
+def test_an_answer_is_the_same_whole_and_streamed(serve_script: ServeScript, provider: str, path: str) -> None:
+    server = serve_script(["One two three."] * 2)
+    whole = ask(server, provider, path)
+    chunks = list(ask(server, provider, path, stream=True))
+
+    assert whole.choices[0].message.content == "One two three."
+    assert whole.usage.completion_tokens > 3
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "One two three."
+
+
+def test_a_response_is_answered(serve_script: ServeScript) -> None:
+    server = serve_script(["One two three."])
+    answer = litellm.responses(
+        model="openai/local-model", api_base=f"{server.url}/v1", api_key="none", input="Count to three."
+    )
+
+    assert answer.output[0].content[0].text == "One two three."
+
+
+@ROUTES
+def test_a_prompt_that_is_too_long_is_known_as_such(server: LiveServer, provider: str, path: str) -> None:
+    with pytest.raises(litellm.ContextWindowExceededError):
+        ask(server, provider, path, text="word " * 2000)
+
+
+@ROUTES
+def test_a_refusal_is_a_bad_request_that_names_the_field(server: LiveServer, provider: str, path: str) -> None:
+    asked: dict[str, Any] = {"best_of": 3}
+    with pytest.raises(litellm.BadRequestError, match="best_of"):
+        ask(server, provider, path, **({"extra_body": asked} if provider == "openai" else asked))

@@ -1,0 +1,263 @@
+"""Troth's own command with one engine more: `scripted`, whose answers are written down beforehand.
+
+    python -m tests.support.scripted_server serve --config troth.yaml
+
+Everything but the decoder is the real thing, the vocabulary of the model file included. The k-th answer that begins
+speaks the k-th line of `options.script`, a file of JSON lines. A line is a text, or a list of texts and of
+
+    {"wait": SECONDS}   nothing is computed for so long; before the first text the prompt takes so long to read
+    {"fault": WORDS}    the batch cannot be computed
+
+What is asked beyond the script is answered with EXHAUSTED. A file that was replaced is begun at its top.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from troth import cli
+from troth.domain import Sampling, Steering, TokenIds, TokenLogprob
+from troth.engines import registry
+from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Proposer, Sampler, State, Vocabulary
+from troth.engines.guidance import Guide, Guides
+from troth.engines.llama_cpp import HONOURS, LlamaCppOptions
+from troth.engines.llama_cpp.facts import describe_model
+from troth.engines.llama_cpp.library import library
+from troth.engines.llama_cpp.vocabulary import LlamaVocabulary
+
+EXHAUSTED = "The script is over."
+FILL_TEXTS = {"prefix": "<issue_start>", "suffix": "<issue_comment>", "middle": "<issue_closed>"}  # of SmolLM2
+
+Part = str | Mapping[str, Any]
+
+
+class ScriptedOptions(LlamaCppOptions):
+    """The options of a model that speaks a script."""
+
+    script: str = Field(description="Path of the file with the answers, one a line.")
+    fills: bool = Field(False, description="The model can fill gaps.")
+    draft_tokens_max: int = Field(0, ge=0, le=0, description="There is nothing to guess.")
+
+
+class Script:
+    """The answers of a file, one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._identity = (0, 0)
+        self._lines: list[list[Part]] = []
+
+    @property
+    def is_new(self) -> bool:
+        """True when there is another file than the one that is being read."""
+        return self._identity != self._seen()
+
+    def next(self) -> list[Part]:
+        """The parts of the next answer."""
+        if self.is_new:
+            self._identity = self._seen()
+            lines = [json.loads(line) for line in self._path.read_text("utf-8").splitlines()]
+            self._lines = [line if isinstance(line, list) else [line] for line in lines]
+        return self._lines.pop(0) if self._lines else [EXHAUSTED]
+
+    def _seen(self) -> tuple[int, int]:
+        known = self._path.stat()
+        return known.st_ino, known.st_mtime_ns
+
+
+class Line:
+    """One answer as it is spoken: the sampler of its sequence."""
+
+    guide: Guide | None = None
+
+    def __init__(self, parts: Sequence[Part], vocabulary: Vocabulary) -> None:
+        self._steps = self._walk(parts, vocabulary)
+        self._next: int | Mapping[str, Any] = next(self._steps)
+        self.is_closed = False
+
+    @staticmethod
+    def _walk(parts: Sequence[Part], vocabulary: Vocabulary) -> Iterator[int | Mapping[str, Any]]:
+        for part in parts:
+            if isinstance(part, str):
+                yield from vocabulary.tokenize(part, special=True, bos=False).tolist()
+            else:
+                yield part
+        while True:
+            yield min(vocabulary.end_ids)
+
+    def pending(self) -> Mapping[str, Any] | None:
+        """What happens before the next token, each thing once."""
+        if isinstance(self._next, int):
+            return None
+        happening, self._next = self._next, next(self._steps)
+        return happening
+
+    def speak(self) -> int:
+        """The next token, unless the guide forces another one. Raises DecodeFault when the guide rules it out."""
+        assert isinstance(self._next, int)
+        forced = self.guide.forced() if self.guide is not None else None
+        token = forced if forced is not None else self._next
+        if self.guide is not None:
+            if not self.guide.accepts(token):
+                raise DecodeFault(f"the script says token {token} where the request's grammar has no such token")
+            self.guide.took(token)
+        if token == self._next:
+            self._next = next(self._steps)
+        return token
+
+    def close(self) -> None:
+        """The answer is over."""
+        self.is_closed = True
+
+
+class ScriptedDecoder:
+    """See `Decoder` in `engines/base.py`. A slot's memory is the tokens that it was given."""
+
+    can_cut = True
+    proposer: Proposer | None = None
+    state_key = "scripted"
+
+    def __init__(self, path: Path, options: ScriptedOptions) -> None:
+        self._library = library(exact=False)
+        api = self._library.api
+        params = api.llama_model_default_params()
+        params.vocab_only = True
+        self._model = api.llama_model_load_from_file(str(path).encode(), params)
+        self.slots, self.batch_tokens = options.slots, options.batch_tokens
+        self.context_tokens = options.context_tokens or 131_072
+        vocabulary = LlamaVocabulary(self._library, self._model)
+        if options.fills:
+            ids = {name: vocabulary.tokenize(text, special=True, bos=False) for name, text in FILL_TEXTS.items()}
+            vocabulary.fill_ids = {name: int(found[0]) for name, found in ids.items()}
+        self.vocabulary: Vocabulary = vocabulary
+        self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size)
+        self._facts = describe_model(self._library, self._model, path, options)
+        self._script = Script(Path(options.script))
+        self._waiting: Line | None = None  # what the next sequence will speak, once that is looked at
+        self._lines: list[Line] = []  # that speak
+        self._memory: list[list[int]] = [[] for _ in range(self.slots)]
+        self._pending: list[tuple[int, list[int], int]] = []
+        self._interrupted = threading.Event()
+        self._resumes_at = 0.0  # of the monotonic clock: nothing is computed before
+
+    def _upcoming(self) -> Line:
+        if self._waiting is None or self._script.is_new:
+            self._waiting = Line(self._script.next(), self.vocabulary)
+        return self._waiting
+
+    # ---- batches --------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The batch is empty."""
+        self._pending = []
+
+    def add(self, slot: int, tokens: TokenIds | Sequence[int], position: int, *, rows: int) -> int:
+        """`tokens` follow at `position`; the last `rows` of them get rows. Returns the first of these, or -1."""
+        assert position == len(self._memory[slot]), f"slot {slot} holds {len(self._memory[slot])}, not {position}"
+        self._pending.append((slot, [int(token) for token in tokens], rows))
+        return sum(each[2] for each in self._pending) - rows if rows else -1
+
+    def decode(self) -> None:
+        """The tokens are held. What the script has before the next token of anybody in the batch happens first."""
+        speaking = sum(1 for _, _, rows in self._pending if rows)
+        self._lines = [line for line in self._lines if not line.is_closed]
+        begins = speaking > len(self._lines)
+        for line in [*self._lines, *([self._upcoming()] if begins else [])]:
+            while (happening := line.pending()) is not None:
+                if "fault" in happening:
+                    self._waiting = None if line is self._waiting else self._waiting
+                    raise DecodeFault(happening["fault"])
+                self._resumes_at = max(self._resumes_at, time.monotonic() + happening["wait"])
+        if self._interrupted.wait(max(0.0, self._resumes_at - time.monotonic())):
+            self._interrupted.clear()
+            raise DecodeInterrupted
+        for slot, tokens, _ in self._pending:
+            self._memory[slot].extend(tokens)
+
+    def interrupt(self) -> None:
+        """A running or the next `decode` is cut short. Called from any thread."""
+        self._interrupted.set()
+
+    def sampler(
+        self,
+        sampling: Sampling,
+        *,
+        seed: int,
+        prompt: TokenIds,
+        bias: Mapping[int, float],
+        steering: Steering | None = None,
+        tells: bool = False,
+    ) -> Sampler:
+        """The next line of the script, held by what the request asks for."""
+        line, self._waiting = self._upcoming(), None
+        line.guide = self.grammars.guide(steering) if steering is not None else None
+        self._lines.append(line)
+        return line
+
+    def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
+        """One token of each line."""
+        return [cast(Line, sampler).speak() for sampler, _ in picks]
+
+    def logprobs(self, row: int, token_id: int, alternatives: int) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """Certainty."""
+        entry = TokenLogprob(token_id, self.vocabulary.piece(token_id), 0.0)
+        return entry, (entry,) * alternatives
+
+    def drawn(
+        self, sampler: Sampler, token_id: int, alternatives: int
+    ) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
+        """Certainty, and nothing else."""
+        return self.logprobs(0, token_id, min(alternatives, 1))
+
+    # ---- memory ---------------------------------------------------------------------------------
+
+    def forget(self, slot: int, position: int) -> None:
+        """The slot's sequence ends before `position`."""
+        del self._memory[slot][position:]
+
+    def save(self, slot: int) -> State:
+        """The tokens are the state."""
+        return np.array(self._memory[slot], np.int32).view(np.uint8)
+
+    def restore(self, slot: int, state: State, tokens: int) -> None:
+        """The empty slot holds the first `tokens` tokens of the state."""
+        self._memory[slot] = state.view(np.int32)[:tokens].tolist()
+
+    def describe(self) -> Mapping[str, Any]:
+        """The facts of the model file."""
+        return self._facts
+
+    def close(self) -> None:
+        """The vocabulary is given back."""
+        self._library.api.llama_model_free(self._model)
+
+
+class ScriptedEngine:
+    """A `Decodes` for one script."""
+
+    honours = HONOURS
+
+    def __init__(self, path: Path, options: ScriptedOptions) -> None:
+        self._path, self._options = path, options
+
+    def load(self, progress: LoadProgress) -> ScriptedDecoder:
+        """The decoder; only the vocabulary is loaded."""
+        return ScriptedDecoder(self._path, self._options)
+
+
+def _create(path: Path, options: BaseModel, draft: Path | None) -> ScriptedEngine:
+    return ScriptedEngine(path, cast(ScriptedOptions, options))
+
+
+if __name__ == "__main__":
+    registry.REGISTRY["scripted"] = registry.Registration(("chat",), lambda: ScriptedOptions, _create)
+    sys.exit(cli.main())
