@@ -6,11 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from troth.config.schema import DEFAULT_SOURCE
 from troth.sources.hub import HubSettings
 from troth.sources.progress import progress_on
 from troth.sources.store import Store, default_folder
+
+settings.register_profile("any_machine", deadline=None)  # a busy machine is slow, and that is no fault
+settings.load_profile("any_machine")
 
 
 def fetch_embedded_model() -> Path:

@@ -98,6 +98,7 @@ def _no_chat(facts: ServerFacts) -> dict[str, Any]:
         "version": {"api": facts.version, "engine": None},
         "token_budget_aliases": [BUDGET_FIELD],
         "tool_calls": {"enabled": False},
+        "reasoning": {"enabled": False},
     }
 
 

@@ -99,7 +99,7 @@ def capabilities(state: ModelState, guard: frozenset[str]) -> Mapping[str, bool]
     return {
         "chat": model.kind == "chat" and (loading or state.template is not None),
         "tools": "tools" in done,
-        "reasoning": "thinking_token_budget" in done,
+        "reasoning": state.speech is not None and state.speech.thoughts is not None,
         "grammar": "grammar" in done,
         "logprobs": "logprobs" in done,
         "embedding": model.kind == "embedding",

@@ -8,7 +8,7 @@ from troth._generated.operations import OPERATIONS
 from troth.dialects.health import sampling_defaults
 from troth.dialects.served import ModelState, ServerFacts
 
-NOT_YET = ("tools", "reasoning", "grammar", "embedding", "image", "video", "audio")
+NOT_YET = ("embedding", "image", "video", "audio")
 
 
 def account(state: ModelState, facts: ServerFacts, *, in_flight: int, now: float) -> dict[str, Any]:
@@ -34,6 +34,9 @@ def account(state: ModelState, facts: ServerFacts, *, in_flight: int, now: float
             "chat": state.template is not None,
             "completions": True,
             "logprobs": True,
+            "tools": state.speech is not None,
+            "reasoning": state.speech is not None and state.speech.thoughts is not None,
+            "grammar": True,
             "infill": state.vocabulary is not None and "middle" in state.vocabulary.fill_ids,
             **dict.fromkeys(NOT_YET, False),
         },

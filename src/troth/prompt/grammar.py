@@ -75,8 +75,8 @@ def marks_of(vocabulary: Vocabulary) -> Mark:
 def _source(shape: Shape, mark: Mark) -> GrammarSource:
     if shape.form is not None and shape.thoughts is not None and shape.thoughts.format is not None:
         raise BadRequest(
-            f"`{shape.form.path}` cannot be held: this model's format, {shape.calls.name}, puts its text between markers "
-            "of its own. Leave it out.",
+            f"`{shape.form.path}` cannot be held: this model's format, {shape.calls.name}, puts its text between "
+            "markers of its own. Leave it out.",
             param=shape.form.path,
             code="unsupported_value",
         )

@@ -117,7 +117,7 @@ def test_the_whole_answer_says_what_its_chunks_say(parts: list[tuple[int, str]])
     told = [choice for chunk in sent for choice in chunk["choices"]]
     for choice in answer["choices"]:
         mine = [one for one in told if one["index"] == choice["index"]]
-        assert choice["message"]["content"] == "".join(one["delta"].get("content", "") for one in mine)
+        assert choice["message"]["content"] == "".join(one["delta"].get("content") or "" for one in mine)
         assert choice["finish_reason"] == mine[-1]["finish_reason"]
         tokens = [entry for one in mine if "logprobs" in one for entry in one["logprobs"]["content"]]
         assert choice["logprobs"]["content"] == tokens
