@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str | None, str]] = {
         "max_completion_tokens",
         "max_tokens",
     ),
-    "a guarded field": (ANSWER | {"tools": [{"x": SECRET}]}, "unsupported_value", "tools", "[]"),
+    "a guarded field": (ANSWER | {"plugins": [{"x": SECRET}]}, "unsupported_value", "plugins", "[]"),
 }
 
 

@@ -60,13 +60,17 @@ def test_a_guarded_field_is_a_bad_request_with_its_name_and_what_is_accepted(api
     assert "at most 1" in caught.value.message
 
 
-def test_tools_are_refused_by_name(api: OpenAI) -> None:
+def test_a_tool_whose_schema_cannot_be_held_is_refused_by_name(api: OpenAI) -> None:
+    parameters = {"type": "object", "not": {"required": ["a"]}}
     with pytest.raises(openai.BadRequestError) as caught:
         api.chat.completions.create(
-            model=MODEL, messages=HELLO, tools=[{"type": "function", "function": {"name": "f"}}]
+            model=MODEL,
+            messages=HELLO,
+            tools=[{"type": "function", "function": {"name": "f", "parameters": parameters, "strict": True}}],
         )
-    assert caught.value.param == "tools"
-    assert "[]" in caught.value.message
+    assert caught.value.param == "tools.0.function.parameters"
+    assert caught.value.code == "unsupported_schema"
+    assert "`not`" in caught.value.message
 
 
 def test_a_wrong_value_is_a_bad_request_with_its_place(api: OpenAI) -> None:

@@ -269,7 +269,7 @@ def test_every_documented_metric_is_there_and_no_other(server: LiveServer, clien
 def test_counters_only_grow(client: httpx.Client) -> None:
     before = samples(client)
     client.post(PATH, json={"messages": user(), "max_tokens": 3})
-    client.post(PATH, json={"messages": user(), "tools": [{}]})
+    client.post(PATH, json={"messages": user(), "plugins": [{}]})
     after = samples(client)
     for key, value in before.items():
         if key[0].endswith(("_total", "_count", "_sum", "_bucket")):
@@ -310,7 +310,7 @@ def test_one_request_is_counted_exactly_once_everywhere(client: httpx.Client) ->
     ("body", "labels"),
     [
         ({"messages": []}, {"field": "messages", "code": "invalid_value"}),
-        ({"messages": user(), "tools": [{}]}, {"field": "tools", "code": "unsupported_value"}),
+        ({"messages": user(), "plugins": [{}]}, {"field": "plugins", "code": "unsupported_value"}),
         ({"messages": user(), "n": 1, "n_cmpl": 2}, {"field": "n_cmpl", "code": "conflicting_values"}),
         ({"messages": user("word " * 1100)}, {"field": "messages", "code": "context_length_exceeded"}),
     ],
