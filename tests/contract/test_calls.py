@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.judge import chunks_of, events_of
+from tests.support.judge import chunks_of
 
 Body = dict[str, Any]
 Called = list[tuple[str, str, Any]]  # id, name, arguments
@@ -89,7 +89,7 @@ def response_calls(answer: Body) -> Called:
 
 
 def response_stream(text: str) -> Called:
-    events = [event for _, event in events_of(text)]
+    events = chunks_of(text)
     deltas = [event["delta"] for event in events if event["type"] == "response.function_call_arguments.delta"]
     (done,) = [event for event in events if event["type"] == "response.function_call_arguments.done"]
     assert "".join(deltas) == done["arguments"]
@@ -103,7 +103,7 @@ def message_calls(answer: Body) -> Called:
 
 def message_stream(text: str) -> Called:
     calls: dict[int, list[str]] = {}
-    for _, event in events_of(text):
+    for event in chunks_of(text):
         if event["type"] == "content_block_start" and event["content_block"]["type"] == "tool_use":
             assert event["content_block"]["input"] == {}
             calls[event["index"]] = [event["content_block"]["id"], event["content_block"]["name"], ""]
@@ -248,7 +248,7 @@ def test_a_call_that_the_budget_cuts_ends_for_its_length_and_can_be_sent_back(cl
     answer = client.post(DIALECTS["chat"].path, json=body).json()["choices"][0]
     assert answer["finish_reason"] == "length"
     (call,) = answer["message"]["tool_calls"]
-    with pytest.raises(ValueError, match="Unterminated|Expecting"):
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
         json.loads(call["function"]["arguments"])
     told = {"role": "tool", "tool_call_id": call["id"], "content": "cut"}
     later = [*body["messages"], answer["message"], told]
@@ -263,7 +263,8 @@ def test_a_function_of_a_namespace_has_two_names_on_the_wire_and_one_for_the_mod
     assert (call["name"], call["namespace"]) == ("get_weather", "agents")
     assert answer["tools_left_out"] == ["custom", "web_search"]
     assert answer["tools"] == [space]
-    again = [{"role": "user", "content": QUESTION}, call, {"type": "function_call_output", "call_id": call["call_id"], "output": "sun"}]  # fmt: skip
+    output = {"type": "function_call_output", "call_id": call["call_id"], "output": "sun"}
+    again = [{"role": "user", "content": QUESTION}, call, output]
     assert asked(client, "responses", **body | {"input": again, "tool_choice": "none", "max_tokens": 1})
 
 

@@ -27,11 +27,11 @@ PERSON: Body = {
 }
 SCHEMAS: dict[str, Any] = {
     "person": PERSON,
-    "number": {"type": "number", "minimum": -1, "exclusiveMaximum": 1},
+    "number": {"type": "number", "minimum": -1, "exclusiveMaximum": 1, "multipleOf": 0.01},
     "multiple": {"type": "integer", "multipleOf": 7, "minimum": 10, "maximum": 60},
     "choice": {"anyOf": [{"const": "yes"}, {"const": None}, {"type": "boolean"}]},
     "date": {"type": "string", "format": "date"},
-    "tuple": {"type": "array", "prefixItems": [{"type": "integer", "maximum": 9}, {"type": "boolean"}], "items": False},
+    "tuple": {"type": "array", "prefixItems": [{"enum": [1, 2]}, {"type": "boolean"}], "items": False},
     "list": {"type": "array", "items": {"type": "boolean"}, "minItems": 2, "maxItems": 3},
     "tree": {
         "$ref": "#/$defs/node",
@@ -45,8 +45,14 @@ SCHEMAS: dict[str, Any] = {
         },
     },
     "both": {"allOf": [{"type": "string"}, {"maxLength": 4}, {"minLength": 2}]},
-    "named": {"type": "object", "patternProperties": {"^x_[a-c]$": {"enum": [1]}}, "additionalProperties": False, "minProperties": 1, "maxProperties": 2},
-}  # fmt: skip
+    "named": {
+        "type": "object",
+        "patternProperties": {"^x_[a-c]$": {"enum": [1]}},
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 2,
+    },
+}
 
 
 def user(text: str = "Say something.") -> list[Body]:
@@ -64,7 +70,7 @@ def test_hot_answers_are_valid_by_an_independent_judge(name: str, client: httpx.
     schema = SCHEMAS[name]
     judge = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
     body: Body = {
-        "messages": user(), "n": 8, "seed": 1, "temperature": 1.5, "top_k": 0, "top_p": 1, "max_tokens": 200,
+        "messages": user(), "n": 8, "seed": 1, "temperature": 1.5, "top_k": 0, "top_p": 1, "max_tokens": 250,
         "response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema}},
     }  # fmt: skip
     complete = 0
@@ -155,7 +161,8 @@ def test_the_table_of_keywords_in_health_is_true(client: httpx.Client) -> None:
         assert response.status_code == 400, keyword
         assert f"`{keyword}`" in response.json()["error"]["message"]
     for keyword in told["without_meaning"]:
-        body = {"messages": user(), "json_schema": {keyword: "x", "const": 5}, "max_tokens": 4}
+        said = "https://json-schema.org/draft/2020-12/schema" if keyword == "$schema" else "x"
+        body = {"messages": user(), "json_schema": {keyword: said, "const": 5}, "max_tokens": 4}
         assert asked(client, CHAT, body)["choices"][0]["message"]["content"] == "5", keyword
 
 

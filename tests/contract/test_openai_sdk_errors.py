@@ -61,7 +61,7 @@ def test_a_guarded_field_is_a_bad_request_with_its_name_and_what_is_accepted(api
 
 
 def test_a_tool_whose_schema_cannot_be_held_is_refused_by_name(api: OpenAI) -> None:
-    parameters = {"type": "object", "not": {"required": ["a"]}}
+    parameters: dict[str, object] = {"type": "object", "not": {"required": ["a"]}}
     with pytest.raises(openai.BadRequestError) as caught:
         api.chat.completions.create(
             model=MODEL,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract.conftest import Connect, ServeWith
 from tests.contract.servers import Settings
-from tests.support.judge import chunks_of, events_of
+from tests.support.judge import chunks_of
 
 Body = dict[str, Any]
 CHAT = "/v1/chat/completions"
@@ -49,7 +49,7 @@ def test_reasoning_stands_beside_the_text_and_is_counted(thinker: httpx.Client) 
 @pytest.mark.parametrize("more", [{}, {"presence_penalty": 1}, {"temperature": 2, "top_k": 0}, {"ignore_eos": True}])
 @pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget", "max_thinking_tokens"])
 def test_a_budget_holds_whatever_else_is_asked(name: str, more: Body, thinker: httpx.Client) -> None:
-    answer = answered(thinker, **{name: 4}, **more)
+    answer = answered(thinker, CHAT, **{name: 4, **more})
     assert details(answer)["reasoning_tokens"] == 4
 
 
@@ -116,9 +116,7 @@ def test_messages_have_a_block_of_reasoning_before_the_text(thinker: httpx.Clien
     whole = answered(thinker, "/v1/messages", **thought)
     assert [block["type"] for block in whole["content"]] == ["thinking", "text"]
     assert whole["usage"]["output_tokens_details"]["reasoning_closed_by"] == "max_thinking_tokens"
-    events = [
-        event for _, event in events_of(thinker.post("/v1/messages", json=ASKED | thought | {"stream": True}).text)
-    ]
+    events = chunks_of(thinker.post("/v1/messages", json=ASKED | thought | {"stream": True}).text)
     kinds = [event["content_block"]["type"] for event in events if event["type"] == "content_block_start"]
     assert kinds == ["thinking", "text"]
     told = "".join(event["delta"].get("thinking", "") for event in events if event["type"] == "content_block_delta")
@@ -127,12 +125,14 @@ def test_messages_have_a_block_of_reasoning_before_the_text(thinker: httpx.Clien
     assert answered(thinker, "/v1/messages", messages=again, max_tokens=1)
 
 
-def test_responses_have_an_item_of_reasoning_before_the_message(thinking: Settings, serve_with: ServeWith, connect: Connect) -> None:  # fmt: skip
+def test_responses_have_an_item_of_reasoning_before_the_message(
+    thinking: Settings, serve_with: ServeWith, connect: Connect
+) -> None:
     client = connect(serve_with(thinking | {"thinking": {"budget_tokens": 5}}))
     body = {"input": "Write about a fox.", "temperature": 0, "max_output_tokens": 24}
     whole = client.post("/v1/responses", json=body).json()
     assert [item["type"] for item in whole["output"]] == ["reasoning", "message"]
-    events = [event for _, event in events_of(client.post("/v1/responses", json=body | {"stream": True}).text)]
+    events = chunks_of(client.post("/v1/responses", json=body | {"stream": True}).text)
     deltas = [event["delta"] for event in events if event["type"] == "response.reasoning_text.delta"]
     assert "".join(deltas) == whole["output"][0]["content"][0]["text"]
     assert whole["usage"]["output_tokens_details"]["reasoning_tokens"] == 5

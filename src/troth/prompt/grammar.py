@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from troth.domain import Form, Grammar, GrammarSource, PatternKind, Tool, ToolRules
 from troth.engines.base import Compiles, GrammarFault, Vocabulary
@@ -12,7 +14,10 @@ from troth.errors import BadRequest
 from troth.formats.base import CallFormat, CallGrammar, Mark
 from troth.formats.thoughts import ThoughtSyntax
 
-ANY_OBJECT = '{"type": "object"}'
+# Between the parts of JSON: one space, or a line break and its indentation. Without a bound a small model may
+# write white space until its budget ends.
+SPACING = {"x-guidance": {"whitespace_pattern": r" |\n[ \t]{0,64}"}}
+ANY_OBJECT = {"type": "object"}
 HEADER = "%llguidance {}\n"
 SPACE = "SPACE: /[ \\t\\r\\n]{1,8}/\n"
 PATTERNS: dict[str, PatternKind] = {
@@ -84,7 +89,8 @@ def _source(shape: Shape, mark: Mark) -> GrammarSource:
     rules: list[str] = []
     bodies: list[str] = []
     tools = shape.rules.callable
-    calls = shape.calls.grammar(tools, mark, parallel=shape.rules.parallel) if tools else None
+    spaced = [replace(tool, parameters=_spaced(tool.parameters or ANY_OBJECT)) for tool in tools]
+    calls = shape.calls.grammar(spaced, mark, parallel=shape.rules.parallel) if tools else None
     if shape.form is not None:
         text, pattern = _form(shape.form)
         rules.append(f"form: {text}")
@@ -150,9 +156,16 @@ def _form(form: Form) -> tuple[str, tuple[tuple[str, PatternKind, str], ...]]:
     if form.kind == "choice":
         return " | ".join(json.dumps(text) for text in form.body), ()
     if form.kind == "json_object":
-        return "@form_pattern", (("form_pattern", "json_schema", ANY_OBJECT),)
-    text = json.dumps(form.body) if form.kind == "json_schema" else form.body
+        return "@form_pattern", (("form_pattern", "json_schema", json.dumps(_spaced(ANY_OBJECT))),)
+    text = json.dumps(_spaced(form.body)) if form.kind == "json_schema" else form.body
     return "@form_pattern", (("form_pattern", PATTERNS[form.kind], text),)
+
+
+def _spaced(schema: Any) -> Any:
+    """The schema, with bounded white space in what it describes."""
+    if schema is True:
+        return SPACING
+    return {**schema, **SPACING} if isinstance(schema, Mapping) else schema
 
 
 def _check_form(form: Form, grammars: Compiles) -> None:
@@ -163,7 +176,7 @@ def _check_form(form: Form, grammars: Compiles) -> None:
 
 def _compilable(tool: Tool, shape: Shape, grammars: Compiles) -> Tool:
     """The tool, or a looser one where that is allowed. Raises BadRequest."""
-    schema = json.dumps(tool.parameters) if tool.parameters else ANY_OBJECT
+    schema = json.dumps(tool.parameters or ANY_OBJECT)
     source = GrammarSource(f"{HEADER}start: @schema\n", (("schema", "json_schema", schema),))
     try:
         grammars.compile(source)
