@@ -96,16 +96,16 @@ def turns_of(messages: Sequence[Any]) -> tuple[Turn, ...]:  # generated message 
 
 def turn_of(message: Any, number: int = 0) -> Turn:  # one of the generated message models
     """One message."""
-    path = f"messages.{number}"
-    if message.role != "assistant":
-        call_id = message.tool_call_id if message.role == "tool" else None
-        return Turn(role=_ROLES[message.role], text=_text(message.content), name=message.name, call_id=call_id)
-    calls = calls_of(message.tool_calls)
+    role = message.role
+    if role != "assistant":
+        call_id = message.tool_call_id if role == "tool" else None
+        return Turn(role=_ROLES[role], text=_text(message.content), name=message.name, call_id=call_id)
+    calls = calls_of(message.tool_calls) if message.tool_calls else ()
     if message.function_call is not None:
         if calls:
             raise BadRequest(
-                f"{path} has `tool_calls` and the older `function_call`: send one of them.",
-                param=f"{path}.function_call",
+                f"messages.{number} has `tool_calls` and the older `function_call`: send one of them.",
+                param=f"messages.{number}.function_call",
                 code="conflicting_values",
             )
         older = message.function_call
