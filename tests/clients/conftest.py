@@ -21,6 +21,17 @@ ServeScript = Callable[..., LiveServer]
 Show = Callable[[str, LiveServer], str]
 
 
+def call(name: str, **arguments: Any) -> str:
+    """How a model without a form of its own says that a function is to be called."""
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
+
+
+def prompts(server: LiveServer) -> list[str]:
+    """What the model of the script was told, for each answer that began."""
+    record = Path(server.config["models"][0]["options"]["script"]).with_suffix(".prompts")
+    return [json.loads(line) for line in record.read_text("utf-8").splitlines()]
+
+
 @pytest.fixture(scope="session")
 def serve_with(tmp_path_factory: pytest.TempPathFactory, embedded_model: Path) -> Iterator[ServeWith]:
     """`serve_with(config)`: a ready server with that configuration, started once and stopped at the end."""
@@ -47,6 +58,7 @@ def serve_script(serve_with: ServeWith, tmp_path_factory: pytest.TempPathFactory
         fresh, file = folder / "fresh", folder / f"{key}.jsonl"
         fresh.write_text("".join(json.dumps(line) + "\n" for line in script), "utf-8")
         fresh.replace(file)
+        file.with_suffix(".prompts").unlink(missing_ok=True)
         server = serve_with(config([scripted(file, **(options or {}))], **sections))
         server.mark()
         return server

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from tests.clients.conftest import ServeScript
-from tests.support.live import LiveServer, crowd
+from tests.support.filled import FULL, UNTIL_GONE, refused_once, statuses
+from tests.support.live import LiveServer
 from tests.support.pages import snippets
 from tests.support.programs import run
 
+OPERATION = "create_chat_completion"
 SCENES = Path(__file__).with_name("openai_node.mjs")
 
 
@@ -59,9 +61,7 @@ def test_a_fault_in_the_middle_of_a_stream_is_raised(scene: Any, serve_script: S
 
 
 def test_a_full_queue_is_waited_for(scene: Any, serve_script: ServeScript) -> None:
-    script = [[{"wait": 1.5}, "One."], "Two.", "Three."]
-    server = serve_script(script, options={"slots": 1}, limits={"queue_max": 1})
-    with crowd(server.url, 2):
-        assert scene(server, "waited") == "Three."
+    server = serve_script([[UNTIL_GONE, "At last."]], **FULL)
 
-    assert "429" in [account["status"] for account in server.accounts("create_chat_completion")]
+    assert refused_once(server, OPERATION, lambda: scene(server, "waited")) == "At last."
+    assert statuses(server, OPERATION) == ["429", "200"]

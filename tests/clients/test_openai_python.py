@@ -7,20 +7,18 @@ import pytest
 from openai.types.chat import ChatCompletionMessageParam
 
 from tests.clients.conftest import ServeScript, Show
-from tests.support.live import LiveServer, crowd, wait_until
+from tests.support.filled import FULL, UNTIL_GONE, refused_once, statuses
+from tests.support.live import LiveServer, wait_until
 from tests.support.sdk import joined, sdk, text_of
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 2+2?"}]
+OPERATION = "create_chat_completion"
 BROKEN = ["One ", {"fault": "a broken wire"}]
 
 
 def loose(url: str) -> openai.OpenAI:
     """The library as it is by default: its types know no codes of other servers, and no chunk without a reason."""
     return openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
-
-
-def refusals(server: LiveServer) -> int:
-    return [account["status"] for account in server.accounts("create_chat_completion")].count("400")
 
 
 def test_the_page_s_program_prints_what_it_should(show: Show, server: LiveServer) -> None:
@@ -60,7 +58,7 @@ def test_a_refusal_names_the_field_and_is_not_repeated(serve_script: ServeScript
         sdk(server.url, max_retries=2).chat.completions.create(model="a", messages=QUESTION, extra_body={"best_of": 3})
 
     assert (caught.value.param, caught.value.code) == ("best_of", "unsupported_value")
-    assert wait_until(lambda: refusals(server), "the refusal was logged") == 1
+    assert wait_until(lambda: statuses(server, OPERATION).count("400"), "the refusal was logged") == 1
 
 
 def test_a_prompt_that_is_too_long_is_refused_with_its_numbers(server: LiveServer) -> None:
@@ -73,12 +71,12 @@ def test_a_prompt_that_is_too_long_is_refused_with_its_numbers(server: LiveServe
 
 
 def test_a_full_queue_is_waited_for(serve_script: ServeScript) -> None:
-    server = serve_script([[{"wait": 1}, "One."], "Two.", "Three."], options={"slots": 1}, limits={"queue_max": 1})
-    with crowd(server.url, 2):
-        answer = sdk(server.url, max_retries=4).chat.completions.create(model="a", messages=QUESTION)
+    server = serve_script([[UNTIL_GONE, "At last."]], **FULL)
+    api = sdk(server.url, max_retries=2)
+    answer = refused_once(server, OPERATION, lambda: api.chat.completions.create(model="a", messages=QUESTION))
 
-    assert text_of(answer) == "Three."
-    assert "429" in [account["status"] for account in server.accounts("create_chat_completion")]
+    assert text_of(answer) == "At last."
+    assert statuses(server, OPERATION) == ["429", "200"]
 
 
 def test_a_fault_in_the_middle_of_a_stream_is_raised(serve_script: ServeScript) -> None:

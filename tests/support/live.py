@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,20 +76,6 @@ def health_of(client: httpx.Client) -> dict[str, Any]:
 def wait_queued(client: httpx.Client, requests: int) -> None:
     """So many requests wait."""
     wait_until(lambda: health_of(client)["queued"] == requests, f"{requests} requests wait")
-
-
-@contextmanager
-def crowd(url: str, requests: int) -> Iterator[None]:
-    """So many requests run or wait while the block runs; at its end they have been answered."""
-    body = {"messages": [{"role": "user", "content": "Fill the room."}], "max_tokens": 8}
-    with httpx.Client(base_url=url, trust_env=False, timeout=60.0) as client, ThreadPoolExecutor(requests) as pool:
-        answers = []
-        for waiting in range(requests):
-            answers.append(pool.submit(client.post, "/v1/chat/completions", json=body))
-            wait_queued(client, waiting)
-            wait_until(lambda: health_of(client)["in_flight"], "a request runs")
-        yield
-    assert {answer.result().status_code for answer in answers} == {200}
 
 
 def wait_idle(client: httpx.Client) -> None:

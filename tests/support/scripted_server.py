@@ -8,7 +8,8 @@ speaks the k-th line of `options.script`, a file of JSON lines. A line is a text
     {"wait": SECONDS}   nothing is computed for so long; before the first text the prompt takes so long to read
     {"fault": WORDS}    the batch cannot be computed
 
-What is asked beyond the script is answered with EXHAUSTED. A file that was replaced is begun at its top.
+What is asked beyond the script is answered with EXHAUSTED. A file that was replaced is begun at its top. The prompt of
+each answer is added to the file beside the script whose name ends in `.prompts`, as a line of JSON.
 """
 
 from __future__ import annotations
@@ -68,6 +69,11 @@ class Script:
             lines = [json.loads(line) for line in self._path.read_text("utf-8").splitlines()]
             self._lines = [line if isinstance(line, list) else [line] for line in lines]
         return self._lines.pop(0) if self._lines else [EXHAUSTED]
+
+    def note(self, prompt: str) -> None:
+        """The prompt is on record."""
+        with self._path.with_suffix(".prompts").open("a", encoding="utf-8") as record:
+            record.write(json.dumps(prompt) + "\n")
 
     def _seen(self) -> tuple[int, int]:
         known = self._path.stat()
@@ -179,6 +185,7 @@ class ScriptedDecoder:
                 self._resumes_at = max(self._resumes_at, time.monotonic() + happening["wait"])
         if self._interrupted.wait(max(0.0, self._resumes_at - time.monotonic())):
             self._interrupted.clear()
+            self._resumes_at = 0.0  # whoever it was waited for has gone
             raise DecodeInterrupted
         for slot, tokens, _ in self._pending:
             self._memory[slot].extend(tokens)
@@ -199,6 +206,7 @@ class ScriptedDecoder:
     ) -> Sampler:
         """The next line of the script, held by what the request asks for."""
         line, self._waiting = self._upcoming(), None
+        self._script.note(b"".join(self.vocabulary.piece(int(token)) for token in prompt).decode("utf-8", "replace"))
         line.guide = self.grammars.guide(steering) if steering is not None else None
         self._lines.append(line)
         return line
