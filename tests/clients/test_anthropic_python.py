@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import json
+
 import anthropic
 import pytest
-from anthropic.types import MessageParam, TextBlock
+from anthropic.types import MessageParam, OutputConfigParam, TextBlock, ToolParam, ToolUseBlock
 
-from tests.clients.conftest import ServeScript, Show
+from tests.clients.conftest import ServeScript, Show, call
 from tests.support.live import LiveServer
 
 QUESTION: list[MessageParam] = [{"role": "user", "content": "What is 2+2?"}]
+ADD: ToolParam = {
+    "name": "add",
+    "input_schema": {
+        "type": "object",
+        "properties": {"first": {"type": "integer"}, "second": {"type": "integer"}},
+        "required": ["first", "second"],
+    },
+}
+SUM: dict[str, object] = {
+    "type": "object",
+    "properties": {"total": {"type": "integer"}},
+    "required": ["total"],
+    "additionalProperties": False,
+}
 
 
 def sdk(server: LiveServer, timeout: float = 60.0) -> anthropic.Anthropic:
@@ -35,6 +51,35 @@ def test_a_message_says_the_same_whole_and_streamed(serve_script: ServeScript) -
     assert whole.content[0].text == streamed.content[0].text == "One two three."
     assert whole.usage.output_tokens == streamed.usage.output_tokens
     assert whole.stop_reason == streamed.stop_reason == "end_turn"
+
+
+def test_a_tool_is_called_and_its_result_is_taken(serve_script: ServeScript) -> None:
+    api = sdk(serve_script(["Let me see.\n" + call("add", first=2, second=2), "It is 4."]))
+    with api.messages.stream(model="a", max_tokens=100, messages=QUESTION, tools=[ADD]) as stream:
+        first = stream.get_final_message()
+
+    assert first.stop_reason == "tool_use"
+    text, called = first.content
+    assert isinstance(text, TextBlock)
+    assert isinstance(called, ToolUseBlock)
+    assert (called.name, called.input) == ("add", {"first": 2, "second": 2})
+    turn: MessageParam = {"role": "assistant", "content": first.content}
+    result: MessageParam = {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": called.id, "content": "4"}],
+    }
+    last = api.messages.create(model="a", max_tokens=100, messages=[*QUESTION, turn, result], tools=[ADD])
+    assert isinstance(last.content[0], TextBlock)
+    assert last.content[0].text == "It is 4."
+
+
+def test_an_answer_has_the_form_of_the_schema(serve_script: ServeScript) -> None:
+    api = sdk(serve_script(['{"total": 4}']))
+    form: OutputConfigParam = {"format": {"type": "json_schema", "schema": SUM}}
+    answer = api.messages.create(model="a", max_tokens=100, messages=QUESTION, output_config=form)
+
+    assert isinstance(answer.content[0], TextBlock)
+    assert json.loads(answer.content[0].text) == {"total": 4}
 
 
 def test_a_budget_above_the_context_is_cut_and_said(serve_script: ServeScript) -> None:

@@ -9,10 +9,12 @@ import openai
 import pytest
 from langchain_anthropic import ChatAnthropic
 from langchain_openai import ChatOpenAI
+from pydantic import BaseModel
 
-from tests.clients.conftest import ServeScript, Show
+from tests.clients.conftest import ServeScript, Show, call
 from tests.support.live import LiveServer
 
+FORCED = '{"name": "Sum", "arguments": {"total": 4}}'  # a call that must come has no marker before it
 KINDS = ["openai", "responses", "anthropic"]
 
 
@@ -51,3 +53,45 @@ def test_an_answer_is_the_same_whole_and_streamed(serve_script: ServeScript, kin
 def test_a_prompt_that_is_too_long_is_a_bad_request(server: LiveServer, kind: str) -> None:
     with pytest.raises((openai.BadRequestError, anthropic.BadRequestError), match=r"too long|context"):
         chat(server, kind).invoke("word " * 2000)
+
+
+class Sum(BaseModel):
+    """The sum of two numbers."""
+
+    total: int
+
+
+def add(first: int, second: int) -> int:
+    """The sum of two numbers."""
+    return first + second
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tool_is_called_and_its_result_is_taken(serve_script: ServeScript, kind: str) -> None:
+    model = chat(serve_script([call("add", first=2, second=2), "It is 4."]), kind).bind_tools([add])
+    asked = model.invoke("What is 2+2?")
+    (called,) = asked.tool_calls
+
+    assert (called["name"], called["args"]) == ("add", {"first": 2, "second": 2})
+    told = [("human", "What is 2+2?"), asked, {"role": "tool", "content": "4", "tool_call_id": called["id"]}]
+    assert model.invoke(told).text == "It is 4."
+
+
+@pytest.mark.parametrize(("kind", "method"), [("openai", "json_schema"), ("responses", "json_schema")])
+def test_an_answer_is_an_object_of_the_class(serve_script: ServeScript, kind: str, method: str) -> None:
+    model = chat(serve_script(['{"total": 4}']), kind).with_structured_output(Sum, method=method)
+
+    assert model.invoke("What is 2+2?") == Sum(total=4)
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_an_answer_is_an_object_of_the_class_by_way_of_a_tool(serve_script: ServeScript, kind: str) -> None:
+    model = chat(serve_script([FORCED]), kind).with_structured_output(Sum, method="function_calling")
+
+    assert model.invoke("What is 2+2?") == Sum(total=4)
+
+
+def test_json_is_an_object(serve_script: ServeScript) -> None:
+    model = chat(serve_script(['{"total": 4}']), "openai").with_structured_output(None, method="json_mode")
+
+    assert model.invoke("Say what 2+2 is, in JSON.") == {"total": 4}

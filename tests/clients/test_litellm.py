@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import litellm
 import pytest
 
-from tests.clients.conftest import ServeScript, Show
+from tests.clients.conftest import ServeScript, Show, call
 from tests.support.live import LiveServer
 
 ROUTES = pytest.mark.parametrize(("provider", "path"), [("openai", "/v1"), ("anthropic", "")])
+ADD = {
+    "type": "function",
+    "function": {
+        "name": "add",
+        "parameters": {
+            "type": "object",
+            "properties": {"first": {"type": "integer"}, "second": {"type": "integer"}},
+            "required": ["first", "second"],
+        },
+    },
+}
 
 
 def ask(server: LiveServer, provider: str, path: str, text: str = "What is 2+2?", **fields: Any) -> Any:
@@ -63,3 +75,16 @@ def test_a_refusal_is_a_bad_request_that_names_the_field(server: LiveServer, pro
     asked: dict[str, Any] = {"best_of": 3}
     with pytest.raises(litellm.BadRequestError, match="best_of"):
         ask(server, provider, path, **({"extra_body": asked} if provider == "openai" else asked))
+
+
+@ROUTES
+def test_a_tool_is_called(serve_script: ServeScript, provider: str, path: str) -> None:
+    server = serve_script([call("add", first=2, second=2)] * 2)
+    whole = ask(server, provider, path, tools=[ADD]).choices[0]
+    chunks = list(ask(server, provider, path, tools=[ADD], stream=True))
+    streamed = litellm.stream_chunk_builder(chunks).choices[0]
+
+    for choice in (whole, streamed):
+        assert choice.finish_reason == "tool_calls"
+        (called,) = choice.message.tool_calls
+        assert (called.function.name, json.loads(called.function.arguments)) == ("add", {"first": 2, "second": 2})

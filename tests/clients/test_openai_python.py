@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
+
 import openai
 import pytest
-from openai.types.chat import ChatCompletionMessageParam
+from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
+from openai.types.responses import FunctionToolParam, ResponseFunctionToolCall, ResponseInputParam
+from pydantic import BaseModel
 
-from tests.clients.conftest import ServeScript, Show
+from tests.clients.conftest import ServeScript, Show, call
 from tests.support.filled import FULL, UNTIL_GONE, refused_once, statuses
 from tests.support.live import LiveServer, wait_until
 from tests.support.sdk import joined, sdk, text_of
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 2+2?"}]
 OPERATION = "create_chat_completion"
+NUMBERS: dict[str, object] = {
+    "type": "object",
+    "properties": {"first": {"type": "integer"}, "second": {"type": "integer"}},
+    "required": ["first", "second"],
+    "additionalProperties": False,
+}
+ADD: ChatCompletionToolParam = {"type": "function", "function": {"name": "add", "parameters": NUMBERS}}
+FLAT_ADD: FunctionToolParam = {"type": "function", "name": "add", "parameters": NUMBERS, "strict": True}
 BROKEN = ["One ", {"fault": "a broken wire"}]
 
 
@@ -50,6 +62,63 @@ def test_the_helpers_for_parsing_take_plain_text(serve_script: ServeScript) -> N
 
     assert api.chat.completions.parse(model="a", messages=QUESTION).choices[0].message.content == "One."
     assert api.responses.parse(model="a", input="Count.").output_text == "Two."
+
+
+class Sum(BaseModel):
+    """What the helpers for parsing make of an answer."""
+
+    total: int
+
+
+def test_the_helpers_for_parsing_give_objects(serve_script: ServeScript) -> None:
+    api = sdk(serve_script(['{"total": 4}'] * 3).url)
+
+    chat = api.chat.completions.parse(model="a", messages=QUESTION, response_format=Sum)
+    assert chat.choices[0].message.parsed == Sum(total=4)
+    assert api.responses.parse(model="a", input="2+2?", text_format=Sum).output_parsed == Sum(total=4)
+    with api.chat.completions.stream(model="a", messages=QUESTION, response_format=Sum) as stream:
+        assert stream.get_final_completion().choices[0].message.parsed == Sum(total=4)
+
+
+def test_a_tool_is_called_and_its_result_is_taken(serve_script: ServeScript) -> None:
+    server = serve_script([call("add", first=2, second=2), "It is 4."])
+    api = sdk(server.url)
+    with api.chat.completions.stream(model="a", messages=QUESTION, tools=[ADD]) as stream:
+        choice = stream.get_final_completion().choices[0]
+
+    assert choice.finish_reason == "tool_calls"
+    assert choice.message.tool_calls is not None
+    (called,) = choice.message.tool_calls
+    assert (called.function.name, json.loads(called.function.arguments)) == ("add", {"first": 2, "second": 2})
+    asked: ChatCompletionMessageParam = {
+        "role": "assistant",
+        "tool_calls": [
+            {
+                "id": called.id,
+                "type": "function",
+                "function": {"name": called.function.name, "arguments": called.function.arguments},
+            }
+        ],
+    }
+    result: ChatCompletionMessageParam = {"role": "tool", "tool_call_id": called.id, "content": "4"}
+    answer = api.chat.completions.create(model="a", messages=[*QUESTION, asked, result], tools=[ADD])
+    assert text_of(answer) == "It is 4."
+
+
+def test_a_response_calls_a_tool_and_takes_its_result(serve_script: ServeScript) -> None:
+    api = sdk(serve_script([call("add", first=2, second=2), "It is 4."]).url)
+    with api.responses.stream(model="a", input="2+2?", tools=[FLAT_ADD]) as stream:
+        first = stream.get_final_response()
+
+    (called,) = first.output
+    assert isinstance(called, ResponseFunctionToolCall)
+    assert json.loads(called.arguments) == {"first": 2, "second": 2}
+    history: ResponseInputParam = [
+        {"role": "user", "content": "2+2?"},
+        {"type": "function_call", "call_id": called.call_id, "name": called.name, "arguments": called.arguments},
+        {"type": "function_call_output", "call_id": called.call_id, "output": "4"},
+    ]
+    assert api.responses.create(model="a", input=history, tools=[FLAT_ADD]).output_text == "It is 4."
 
 
 def test_a_refusal_names_the_field_and_is_not_repeated(serve_script: ServeScript) -> None:

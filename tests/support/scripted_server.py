@@ -18,7 +18,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -86,39 +86,54 @@ class Line:
     guide: Guide | None = None
 
     def __init__(self, parts: Sequence[Part], vocabulary: Vocabulary) -> None:
-        self._steps = self._walk(parts, vocabulary)
-        self._next: int | Mapping[str, Any] = next(self._steps)
-        self.is_closed = False
-
-    @staticmethod
-    def _walk(parts: Sequence[Part], vocabulary: Vocabulary) -> Iterator[int | Mapping[str, Any]]:
+        self._vocabulary = vocabulary
+        self._left: list[int | Mapping[str, Any]] = []  # tokens to say, and what happens between them
         for part in parts:
-            if isinstance(part, str):
-                yield from vocabulary.tokenize(part, special=True, bos=False).tolist()
-            else:
-                yield part
-        while True:
-            yield min(vocabulary.end_ids)
+            self._left += self._tokens(part) if isinstance(part, str) else [part]
+        self.is_closed = False
 
     def pending(self) -> Mapping[str, Any] | None:
         """What happens before the next token, each thing once."""
-        if isinstance(self._next, int):
+        if not self._left or isinstance(self._left[0], int):
             return None
-        happening, self._next = self._next, next(self._steps)
+        happening = self._left.pop(0)
+        assert not isinstance(happening, int)
         return happening
 
     def speak(self) -> int:
         """The next token, unless the guide forces another one. Raises DecodeFault when the guide rules it out."""
-        assert isinstance(self._next, int)
-        forced = self.guide.forced() if self.guide is not None else None
-        token = forced if forced is not None else self._next
+        token = self._left[0] if self._left else min(self._vocabulary.end_ids)
+        assert isinstance(token, int)
         if self.guide is not None:
-            if not self.guide.accepts(token):
-                raise DecodeFault(f"the script says token {token} where the request's grammar has no such token")
+            token = self._held(token, self.guide)
             self.guide.took(token)
-        if token == self._next:
-            self._next = next(self._steps)
+        if self._left and self._left[0] == token:
+            self._left.pop(0)
         return token
+
+    def _held(self, token: int, guide: Guide) -> int:
+        """The token, or another one that the guide wants in its place. What is left then says the same behind it."""
+        forced = guide.forced()
+        if forced is None and guide.accepts(token):
+            return token
+        count = next((at for at, each in enumerate(self._left) if not isinstance(each, int)), len(self._left))
+        said = b"".join(self._vocabulary.piece(each) for each in self._left[:count] if isinstance(each, int))
+        wanted = [forced] if forced is not None else np.flatnonzero(guide.allowed()).tolist()
+        pieces = {each: self._vocabulary.piece(each) for each in wanted}
+        fitting = [each for each, piece in pieces.items() if piece and said.startswith(piece)]
+        if fitting:
+            token = max(fitting, key=lambda each: len(pieces[each]))
+            self._left[:count] = [token, *self._tokens(said[len(pieces[token]) :].decode("utf-8", "replace"))]
+            return token
+        if forced is not None:
+            return forced
+        raise DecodeFault(
+            f"the script says {said!r}, where the request's form wants one of {list(pieces.values())[:9]}"
+        )
+
+    def _tokens(self, text: str) -> list[int]:
+        tokens: list[int] = self._vocabulary.tokenize(text, special=True, bos=False).tolist()
+        return tokens
 
     def close(self) -> None:
         """The answer is over."""
