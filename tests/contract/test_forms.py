@@ -38,8 +38,8 @@ SCHEMAS: dict[str, Any] = {
         "$defs": {
             "node": {
                 "type": "object",
-                "properties": {"v": {"enum": [1, 2]}, "next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}},
-                "required": ["v", "next"],
+                "properties": {"v": {"enum": [1, 2]}, "next": {"$ref": "#/$defs/node"}},
+                "required": ["v"],
                 "additionalProperties": False,
             }
         },

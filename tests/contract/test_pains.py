@@ -185,7 +185,7 @@ def test_two_streams_at_once_neither_stop_nor_mix(client: httpx.Client) -> None:
         body = chat_body(text, stream=True, temperature=0, max_tokens=20, ignore_eos=True)
         chunks = chunks_of(client.post(CHAT, json=body).text)
         assert len({chunk["id"] for chunk in chunks}) == 1
-        return tuple(choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"])
+        return tuple(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
 
     texts = ["Count to ten.", "Name three colours."]
     alone = ["".join(visit(text)) for text in texts]

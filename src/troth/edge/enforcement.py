@@ -187,7 +187,7 @@ class Contract:
             if item.__pydantic_fields_set__ <= rules.silent and not item.__pydantic_extra__:
                 values = item.__dict__
                 for name in rules.texts:
-                    if type(values[name]) is not str:
+                    if type(values[name]) is not str and values[name] is not None:
                         break
                 else:
                     continue
