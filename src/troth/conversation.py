@@ -16,6 +16,7 @@ from troth.policy.decide import Policy
 from troth.prompt.raw import Written
 from troth.prompt.render import Prompts
 from troth.reply.parts import parted
+from troth.reply.verdict import judged
 
 InterpreterFactory = Callable[[int, Ask], Interpreter]  # the choice's index, and what was asked
 ClampCounter = Callable[[str], None]  # the field whose number was cut
@@ -119,11 +120,18 @@ class Opened(AbstractAsyncContextManager["Opened"]):
         """The events in order; on every way out the ticket is given back and the account is filled."""
         finishes: dict[str, None] = {}
         async with self:
-            told = self.ticket.events()
-            async for event in told if self.prompt.readers is None else parted(told, self.prompt.readers):
+            async for event in self._told():
                 if isinstance(event, Ended):
                     finishes[event.finish] = None
                 yield self._settled(event, finishes) if isinstance(event, Finished) else event
+
+    def _told(self) -> AsyncIterator[Event]:
+        """The events of the engine, its texts told apart, and its ends judged where they must have a form."""
+        told = self.ticket.events()
+        if self.prompt.readers is not None:
+            told = parted(told, self.prompt.readers)
+        form = self.plan.ask.form
+        return told if form is None else judged(told, form)
 
     def cancel(self) -> None:
         """The engine works on this no more, and the account is closed. Safe to call twice."""

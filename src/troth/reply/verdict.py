@@ -1,0 +1,61 @@
+"""Does the finished text keep the form that was asked for? Judged once more, by another than the one who held it.
+
+A grammar holds every token; what no grammar can say, such as which months have a 31st, is seen only here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import jsonschema
+from jsonschema.validators import validator_for
+
+from troth.domain import Ended, Event, Form, Said
+from troth.errors import EngineFault
+
+# Expressions of a client are never run by a backtracking engine: one could hold a thread for hours.
+UNJUDGED = ("pattern", "patternProperties")
+FORMATS = jsonschema.FormatChecker(formats=("date",))  # the one that grammars cannot hold and this judge knows well
+
+
+async def judged(events: AsyncIterator[Event], form: Form) -> AsyncIterator[Event]:
+    """The events. Raises EngineFault in place of the end of an answer that is complete and has another form."""
+    texts: dict[int, list[str]] = {}
+    async for event in events:
+        if isinstance(event, Said):
+            texts.setdefault(event.choice, []).append(event.text)
+        elif isinstance(event, Ended) and event.finish == "stop" and event.stop_text is None:
+            text = "".join(texts.get(event.choice, ()))
+            if (fault := await asyncio.to_thread(fault_of, text, form)) is not None:
+                raise EngineFault(f"The answer does not have the form that was asked for: {fault}.")
+        yield event
+
+
+def fault_of(text: str, form: Form) -> str | None:
+    """What is wrong with a text that should have this form; None when nothing is, or when it cannot be judged."""
+    if form.kind not in ("json_object", "json_schema"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return "it is no JSON"
+    if form.kind == "json_object":
+        return None if isinstance(value, dict) else "it is no object"
+    if isinstance(form.body, Mapping) and _uses(form.body, UNJUDGED):
+        return None
+    validator = validator_for(form.body, default=jsonschema.Draft202012Validator)
+    checker = validator(form.body, format_checker=FORMATS)
+    try:
+        error = jsonschema.exceptions.best_match(checker.iter_errors(value))
+    except (jsonschema.SchemaError, RecursionError):
+        return None  # a schema that a grammar could be made of, and that this judge does not understand
+    return None if error is None else f"{error.json_path}: {error.validator}"
+
+
+def _uses(schema: Any, keywords: tuple[str, ...]) -> bool:
+    if isinstance(schema, Mapping):
+        return any(key in keywords or _uses(value, keywords) for key, value in schema.items())
+    return isinstance(schema, list) and any(_uses(each, keywords) for each in schema)
