@@ -27,7 +27,7 @@ SOURCES = ("src", "codegen", "tests", "bench", "noxfile.py")
 @nox.session
 def check(session: nox.Session) -> None:
     """Everything that must pass before a change lands."""
-    for name in ("lint", "types", "drift", "unit", "contract", "peers", "clients"):
+    for name in ("lint", "types", "drift", "unit", "contract", "referee", "peers", "clients"):
         session.notify(name)
 
 
@@ -94,6 +94,12 @@ def _fetch_llama_vim(session: nox.Session, folder: Path) -> None:
         assert found is not None
         plugin.write_bytes(found.read())
     archive.unlink()
+
+
+@nox.session
+def referee(session: nox.Session) -> None:
+    """The JSON Schema Test Suite as the judge of forms; arguments go to pytest."""
+    session.run(PYTHON, "-m", "pytest", "tests/referee", *session.posargs)
 
 
 @nox.session
