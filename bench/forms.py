@@ -1,0 +1,108 @@
+"""What it costs to hold an answer to a form: a token of a held answer beside a token of a free one, and compiling."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+
+from bench.report import table, write
+from bench.servers import server, troth
+from tests.conftest import fetch_embedded_model
+from troth.domain import Tool, ToolRules
+from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
+from troth.formats.registry import FORMATS, UNKNOWN
+from troth.prompt.grammar import Shape, compiled
+
+CHAT = "/v1/chat/completions"
+TOKENS = 96
+STREAMS = (1, 8)
+RATIO_MAX = 1.05
+TOOLS = 30
+COMPILE_MS_MAX = 200
+LIST: dict[str, Any] = {"type": "array", "items": {"type": "string", "maxLength": 40}, "minItems": 1000}
+ASKED: dict[str, Any] = {"messages": [{"role": "user", "content": "Name many animals."}], "max_tokens": TOKENS}
+WAYS: dict[str, dict[str, Any]] = {
+    "free": {"ignore_eos": True},
+    "JSON schema": {"json_schema": LIST},
+    "tools that may be called": {
+        "ignore_eos": True,
+        "tools": [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}],
+    },
+}
+SAMPLINGS: dict[str, dict[str, Any]] = {"greedy": {"temperature": 0}, "sampled": {"temperature": 0.8, "seed": 3}}
+
+
+def run(*, rounds: int) -> None:
+    """Medians of interleaved rounds, written to bench/results/forms.md."""
+    command, port = troth(
+        "--set=log.level=warning",
+        "--set=models.0.options.draft_tokens_max=0",
+        "--set=models.0.options.slots=8",
+        "--set=models.0.options.context_tokens=1024",
+    )
+    with server("troth", command, port) as running, httpx.Client(base_url=running.url, timeout=600) as client:
+        costs = _costs(client, rounds)
+    first, again = _compile()
+    rows = []
+    for (streams, sampling, way), seconds in costs.items():
+        free = costs[streams, sampling, "free"]
+        ratio = statistics.median(one / other for one, other in zip(seconds, free, strict=True))
+        rows.append([str(streams), sampling, way, f"{statistics.median(seconds) * 1e3:.2f}", f"{ratio:.3f}x"])
+    write(
+        "forms",
+        "Forms: held answers beside free ones",
+        f"SmolLM2-135M-Instruct Q4_1, answers of {TOKENS} tokens, without drafts, {rounds} interleaved rounds. A ratio "
+        f"is the median of the rounds' ratios; the target is at most {RATIO_MAX}x.",
+        table(["streams", "tokens are", "answer", "ms a token", "÷ free"], rows),
+        f"Compiling {TOOLS} tools with five arguments each: {first:.1f} ms, {again:.2f} ms when the grammar is known "
+        f"(target: {COMPILE_MS_MAX} ms).",
+    )
+
+
+def _costs(client: httpx.Client, rounds: int) -> dict[tuple[int, str, str], list[float]]:
+    """Seconds of decoding a token, by streams, sampling and way; who begins changes from round to round."""
+    found: dict[tuple[int, str, str], list[float]] = {}
+    for number in range(rounds + 1):
+        for streams in STREAMS:
+            for sampling, drawn in SAMPLINGS.items():
+                ways = list(WAYS)
+                for way in ways[number % len(ways) :] + ways[: number % len(ways)]:
+                    seconds = _seconds(client, streams, ASKED | drawn | WAYS[way])
+                    if number:  # the first round warms caches
+                        found.setdefault((streams, sampling, way), []).append(seconds)
+    return dict(sorted(found.items(), key=lambda item: (item[0][0], item[0][1], list(WAYS).index(item[0][2]))))
+
+
+def _seconds(client: httpx.Client, streams: int, body: dict[str, Any]) -> float:
+    def ask(_: int) -> float:
+        timings = client.post(CHAT, json=body).raise_for_status().json()["timings"]
+        if timings["predicted_n"] != TOKENS:
+            raise RuntimeError(f"an answer had {timings['predicted_n']} tokens")
+        return float(timings["predicted_ms"]) / TOKENS / 1e3
+
+    with ThreadPoolExecutor(streams) as pool:
+        return statistics.mean(pool.map(ask, range(streams)))
+
+
+def _compile() -> tuple[float, float]:
+    """Milliseconds of compiling many tools, the first time and the second."""
+    schema = {
+        "type": "object",
+        "properties": {f"argument_{k}": {"type": "string", "maxLength": 524288, "pattern": "^[a-z]"} for k in range(5)},
+        "required": ["argument_0"],
+    }
+    tools = tuple(Tool(name=f"tool_{number}", parameters=schema) for number in range(TOOLS))
+    shape = Shape(rules=ToolRules(tools=tools), calls=FORMATS[UNKNOWN])
+    options = LlamaCppOptions(context_tokens=256, slots=1, determinism="fast")
+    decoder = LlamaCpp(fetch_embedded_model(), options).load(lambda fraction: None)
+    took = []
+    for _ in range(2):
+        started = time.perf_counter()
+        compiled(shape, decoder.vocabulary, decoder.grammars)
+        took.append((time.perf_counter() - started) * 1e3)
+    decoder.close()
+    return took[0], took[1]
