@@ -57,7 +57,7 @@ def contract(session: nox.Session) -> None:
     session.run(PYTHON, "-m", "pytest", "tests/contract", *session.posargs)
 
 
-@nox.session(venv_backend="venv")
+@nox.session(venv_backend="venv", reuse_venv=True)
 def clients(session: nox.Session) -> None:
     """Real clients at a live server; needs npm with Node.js 20, vim and curl. Arguments go to pytest.
 

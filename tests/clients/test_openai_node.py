@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.clients.conftest import ServeScript
-from tests.support.filled import FULL, UNTIL_GONE, refused_once, statuses
+from tests.support.filled import FULL, UNTIL_GONE, refused_once
 from tests.support.live import LiveServer
 from tests.support.pages import snippets
 from tests.support.programs import run
@@ -64,4 +64,3 @@ def test_a_full_queue_is_waited_for(scene: Any, serve_script: ServeScript) -> No
     server = serve_script([[UNTIL_GONE, "At last."]], **FULL)
 
     assert refused_once(server, OPERATION, lambda: scene(server, "waited")) == "At last."
-    assert statuses(server, OPERATION) == ["429", "200"]
