@@ -31,8 +31,9 @@ def refused_once(server: LiveServer, operation: str, work: Callable[[], Result])
         wait_queued(client, 1)
         result = pool.submit(work)
         wait_until(lambda: statuses(server, operation).count("429"), f"{operation} was refused")
+        waiting.hang_up()  # first, or it would take a line of the script
+        wait_until(lambda: "499" in statuses(server, "create_chat_completion"), "whoever waited has left the queue")
         running.hang_up()
-        waiting.hang_up()
         return result.result()
 
 
