@@ -14,7 +14,7 @@ from bench.servers import server, troth
 from tests.conftest import fetch_embedded_model
 from troth.domain import Tool, ToolRules
 from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
-from troth.formats.registry import FORMATS, UNKNOWN
+from troth.formats.registry import FORMATS, GENERIC
 from troth.prompt.grammar import Shape, compiled
 
 CHAT = "/v1/chat/completions"
@@ -96,7 +96,7 @@ def _compile() -> tuple[float, float]:
         "required": ["argument_0"],
     }
     tools = tuple(Tool(name=f"tool_{number}", parameters=schema) for number in range(TOOLS))
-    shape = Shape(rules=ToolRules(tools=tools), calls=FORMATS[UNKNOWN])
+    shape = Shape(rules=ToolRules(tools=tools), calls=FORMATS[GENERIC])
     options = LlamaCppOptions(context_tokens=256, slots=1, determinism="fast")
     decoder = LlamaCpp(fetch_embedded_model(), options).load(lambda fraction: None)
     took = []

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from tests.clients.conftest import ServeScript, Show, call
 from tests.support.live import LiveServer
 
-FORCED = '{"name": "Sum", "arguments": {"total": 4}}'  # a call that must come has no marker before it
+FORCED = call("Sum", total=4)
 KINDS = ["openai", "responses", "anthropic"]
 
 

@@ -18,7 +18,7 @@ from tests.support.formats import Vocabulary
 from troth.domain import NO_TOOLS, Form
 from troth.engines.guidance import Guides
 from troth.errors import BadRequest
-from troth.formats.registry import FORMATS, UNKNOWN
+from troth.formats.registry import FORMATS, GENERIC
 from troth.policy import schema as keywords
 from troth.prompt.grammar import Shape, compiled
 from troth.reply.verdict import fault_of
@@ -62,7 +62,7 @@ def form_of(schema: Any) -> Form | None:
 
 def matcher_of(form: Form) -> LLMatcher | None:
     """What follows the form; None when it does not compile."""
-    shape = Shape(form=form, rules=NO_TOOLS, calls=FORMATS[UNKNOWN])
+    shape = Shape(form=form, rules=NO_TOOLS, calls=FORMATS[GENERIC])
     try:
         grammar = compiled(shape, VOCABULARY, GUIDES)  # type: ignore[arg-type]  # only its control texts are asked
     except BadRequest:

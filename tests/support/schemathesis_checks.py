@@ -13,7 +13,16 @@ from schemathesis import Case, CheckContext, Response
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 # Rules between fields, and facts about the model: OpenAPI 3.0 has no words for them.
-STATED_CODES = frozenset({"conflicting_values", "context_length_exceeded"})
+STATED_CODES = frozenset(
+    {
+        "conflicting_values",
+        "context_length_exceeded",
+        "invalid_grammar",
+        "invalid_schema",
+        "unsupported_schema",
+        "missing_required_parameter",
+    }
+)
 STATED_FIELDS = {
     "top_logprobs": "needs logprobs",
     "n_probs": "is another way to say top_logprobs, and may not contradict it",
@@ -21,13 +30,31 @@ STATED_FIELDS = {
     "logit_bias": "pairs a token of the vocabulary with a number",
     "chat_template_kwargs": "are variables that the model's template reads",
     "id": "or label says which sessions are forgotten",
+    "tool_choice": "names one of the functions, and demands none where there are none",
+    "function_call": "names one of the functions",
+    "functions": "have names of their own, and are not sent beside tools",
+    "tools": "have names of their own",
+    "messages": "answer the calls before them",
+    "input": "ends with a message of the user",
+    "continue_final_message": "needs a message of the assistant",
+    "enable_thinking": "needs a model that reasons",
+    "reasoning_effort": "is a level of the model's template",
+    "reasoning": "needs a model that reasons",
+    "thinking": "needs a model that reasons",
+    "thinking_token_budget": "needs a model that reasons",
+    "preserve_thinking": "needs a template that can",
+    "parse_tool_calls": "is not switched off where calls are demanded",
+    "structured_outputs": "are one form, and a choice of at least one text",
+    "guided_json": "is the text of a JSON schema",
 }
 
 # The same where an error has neither a code in words nor a field: Anthropic's and llama-server's shapes.
 STATED_WORDS = re.compile(
     "two (names|forms)|is too long|have different names|has the token id|not one token|continuing it is not supported"
     "|at most [0-9]+ prompts|Field required|has no message|logit_bias|samplers|chat_template_kwargs|mixes token ids"
-    "|goes with|n is not supported here|needs 'logprobs'|n_probs"
+    "|goes with|n is not supported here|needs 'logprobs'|n_probs|cannot be held|both ask for a form|are one setting"
+    "|no functions|none of the functions|another function|block is the|this model's chat template|chat template fails"
+    "|nested (too )?deep|does not continue it|is no JSON schema|has the keyword|demands a call"
 )
 
 

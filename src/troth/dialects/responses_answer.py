@@ -35,6 +35,8 @@ from troth.domain import (
 )
 from troth.errors import Refusal
 
+SERVER_ERROR = 500
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
@@ -147,8 +149,8 @@ class ResponseEvents:
         return b""
 
     def fault(self, refusal: Refusal) -> bytes:
-        """`response.failed`."""
-        return self._failed(refusal.code, refusal.message)
+        """`response.failed`, with a code that this API's typed clients know."""
+        return self._failed("server_error" if refusal.status == SERVER_ERROR else refusal.code, refusal.message)
 
     def broken(self) -> bytes:
         """`response.failed` for what nobody foresaw."""

@@ -18,7 +18,8 @@ _ALL: tuple[CallFormat, ...] = (
 )
 FORMATS: Mapping[str, CallFormat] = {each.name: each for each in _ALL}
 NAMES: tuple[str, ...] = tuple(FORMATS)
-UNKNOWN = "json"
+UNKNOWN = "json"  # of a template that speaks of tools in a way that no sign tells
+GENERIC = "generic"  # where the template has no place for tools, and the prompt room writes them as text
 
 # Signs that must all stand in a template's source → the format. The first row that fits is the answer, so that
 # a row for markers that several formats share stands behind those that need more.

@@ -9,7 +9,7 @@ from troth.engines.base import Compiles, Vocabulary
 from troth.errors import BadRequest, NotImplementedHere
 from troth.formats.base import CallFormat, Reader
 from troth.formats.reading import ChoiceReader, WordsReader
-from troth.formats.registry import FORMATS, UNKNOWN
+from troth.formats.registry import FORMATS, GENERIC
 from troth.formats.thoughts import ThoughtReader, ThoughtSyntax
 from troth.prompt.grammar import Shape, compiled, is_held
 from troth.prompt.script import Script
@@ -26,7 +26,7 @@ class Voice:
     is_thinking: bool  # it begins inside a block of reasoning
 
 
-SILENT = Voice(thoughts=None, calls=FORMATS[UNKNOWN], rules=NO_TOOLS, is_thinking=False)
+SILENT = Voice(thoughts=None, calls=FORMATS[GENERIC], rules=NO_TOOLS, is_thinking=False)
 
 
 def voice_of(talk: Talk, script: Script, *, is_thinking: bool) -> Voice:

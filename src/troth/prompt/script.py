@@ -9,7 +9,7 @@ from typing import Any
 from troth.engines.base import Vocabulary
 from troth.errors import BadRequest
 from troth.formats.base import CallFormat
-from troth.formats.registry import FORMATS, UNKNOWN, detect
+from troth.formats.registry import FORMATS, GENERIC, detect
 from troth.formats.thoughts import ThoughtSyntax, thought_syntax
 from troth.prompt.quotation import Quotation
 from troth.prompt.template import Template
@@ -53,7 +53,7 @@ def make_script(template: Template, vocabulary: Vocabulary, format_name: str | N
         quotation=Quotation(controls),
         control_texts=controls,
         thoughts=thought_syntax(template.source),
-        calls=FORMATS[name] if shows and name is not None else FORMATS[UNKNOWN],
+        calls=FORMATS[name] if shows and name is not None else FORMATS[GENERIC],
         is_native=shows,
         takes_text_arguments=as_text,
     )
