@@ -177,8 +177,9 @@ class Lane:
 
     def submit(self, job: Job) -> LaneTicket:
         """The job is in the line. Raises QueueFull, or Unavailable while the model loads."""
-        _, scheduler = self._ready()
-        if len(self._queued) >= self._settings.queue_max:
+        decoder, scheduler = self._ready()
+        free = max(decoder.slots - len(scheduler.slots.running), 0)  # those who go there wait for one step only
+        if len(self._queued) >= self._settings.queue_max + free:
             raise QueueFull(len(self._queued), RETRY_SECONDS)
         request = Request(job)
         ticket = LaneTicket(request, self)

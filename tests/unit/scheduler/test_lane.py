@@ -97,6 +97,19 @@ def test_a_full_queue_is_refused_with_retry_after() -> None:
     asyncio.run(run())
 
 
+def test_free_slots_are_no_queue() -> None:
+    async def run() -> None:
+        gate = Gate()
+        async with started(ScriptedDecoder(slots=2, before_decode=gate), LaneSettings(queue_max=0)) as lane:
+            tickets = [lane.submit(job([3, 1, 4])), lane.submit(job([1, 2]))]
+            with pytest.raises(QueueFull):
+                lane.submit(job([1, 2]))
+            gate.opened.set()
+            assert all([await text_of(ticket) for ticket in tickets])
+
+    asyncio.run(run())
+
+
 def test_a_request_that_waits_too_long_is_refused_and_leaves_the_line() -> None:
     async def run() -> None:
         gate = Gate()
