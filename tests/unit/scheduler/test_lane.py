@@ -101,7 +101,7 @@ def test_free_slots_are_no_queue() -> None:
     async def run() -> None:
         gate = Gate()
         async with started(ScriptedDecoder(slots=2, before_decode=gate), LaneSettings(queue_max=0)) as lane:
-            tickets = [lane.submit(job([3, 1, 4])), lane.submit(job([1, 2]))]
+            tickets = [lane.submit(job([3, 1, 4])), lane.submit(job([3, 1, 4]))]
             with pytest.raises(QueueFull):
                 lane.submit(job([1, 2]))
             gate.opened.set()
