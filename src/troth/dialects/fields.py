@@ -108,6 +108,18 @@ def include_usage(body: ReportingFields) -> bool:
     return body.stream_options is not None and bool(body.stream_options.include_usage)
 
 
+def needed(value: Any, path: str) -> Any:
+    """The value of a field that other fields make required. Raises BadRequest when it is absent."""
+    if value is None:
+        raise missing(path)
+    return value
+
+
+def missing(path: str) -> BadRequest:
+    """What is raised for a field that is not there and should be."""
+    return BadRequest(f"{path}: Field required.", param=path, code="missing_required_parameter")
+
+
 def _label(session_id: Any) -> str | None:  # inert: any JSON is accepted, and a short text is a label
     if isinstance(session_id, str) and 0 < len(session_id) <= LABEL_LENGTH_MAX:
         return session_id

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from troth._generated.models import AnthropicBlock, MessagesRequest
-from troth.dialects.fields import bounded, named, sampled
+from troth.dialects.fields import bounded, named, needed, sampled
 from troth.dialects.forms import schema_form
 from troth.dialects.thoughts import Spoken
 from troth.domain import Ask, Role, Talk, Thinking, Tool, ToolCall, ToolRules, Turn
@@ -76,7 +76,7 @@ def _turns(message: Any, path: str) -> Iterator[Turn]:
             raise BadRequest(f"{at}: a {block.type} block is the {SPEAKERS[block.type]}'s, not the {role}'s.", param=at)
         match block.type:
             case "thinking":
-                thoughts.append(_needed(block.thinking, f"{at}.thinking"))
+                thoughts.append(needed(block.thinking, f"{at}.thinking"))
             case "tool_use":
                 calls.append(_call(block, at))
             case "tool_result":
@@ -93,10 +93,10 @@ def _turns(message: Any, path: str) -> Iterator[Turn]:
 
 
 def _call(block: AnthropicBlock, at: str) -> ToolCall:
-    arguments = _needed(block.input, f"{at}.input")
+    arguments = needed(block.input, f"{at}.input")
     return ToolCall(
-        _needed(block.id, f"{at}.id"),
-        _needed(block.name, f"{at}.name"),
+        needed(block.id, f"{at}.id"),
+        needed(block.name, f"{at}.name"),
         json.dumps(arguments, ensure_ascii=False),
     )
 
@@ -104,19 +104,13 @@ def _call(block: AnthropicBlock, at: str) -> ToolCall:
 def _result(block: AnthropicBlock, at: str) -> Turn:
     content = block.content or ""
     if not isinstance(content, str):
-        content = "\n".join(_needed(part.text, f"{at}.content.{n}.text") for n, part in enumerate(content))
+        content = "\n".join(needed(part.text, f"{at}.content.{n}.text") for n, part in enumerate(content))
     text = FAILED + content if block.is_error else content
-    return Turn(role="tool", text=text, call_id=_needed(block.tool_use_id, f"{at}.tool_use_id"))
+    return Turn(role="tool", text=text, call_id=needed(block.tool_use_id, f"{at}.tool_use_id"))
 
 
 def _text_of(block: AnthropicBlock, path: str) -> str:
-    return str(_needed(block.text, f"{path}.text"))
-
-
-def _needed(value: Any, path: str) -> Any:
-    if value is None:
-        raise BadRequest(f"{path}: Field required.", param=path, code="missing_required_parameter")
-    return value
+    return str(needed(block.text, f"{path}.text"))
 
 
 def _rules(body: MessagesRequest) -> ToolRules:
@@ -138,7 +132,7 @@ def _rules(body: MessagesRequest) -> ToolRules:
         case "any":
             return ToolRules(tools=tools, mode="required", parallel=parallel)
         case "tool":
-            only = _needed(choice.name, "tool_choice.name")
+            only = needed(choice.name, "tool_choice.name")
             return ToolRules(tools=tools, mode="required", only=only, parallel=False)
         case "none":
             return ToolRules(tools=tools, mode="none")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from troth._generated.models import CreateResponseParameters, ResponsesItem, ResponsesRequest
-from troth.dialects.fields import bounded, named, reported, sampled
+from troth.dialects.fields import bounded, missing, named, needed, reported, sampled
 from troth.dialects.forms import schema_form
 from troth.dialects.responses_tools import Toolbox, flat_name
 from troth.dialects.thoughts import Spoken
@@ -69,7 +69,7 @@ def _form(body: ResponsesRequest) -> Form | None:
     if asked.schema_ is not None:
         return schema_form(asked.schema_, "text.format.schema")
     if asked.type == "json_schema":
-        raise _missing("text.format.schema")
+        raise missing("text.format.schema")
     return Form(kind="json_object", path="text.format")
 
 
@@ -85,9 +85,9 @@ def _turns(sent: str | list[ResponsesItem]) -> list[Turn]:
                 thought = _thought(item, path)
             case "function_call":
                 call = ToolCall(
-                    _needed(item.call_id, f"{path}.call_id"),
-                    flat_name(_needed(item.name, f"{path}.name"), item.namespace),
-                    _needed(item.arguments, f"{path}.arguments"),
+                    needed(item.call_id, f"{path}.call_id"),
+                    flat_name(needed(item.name, f"{path}.name"), item.namespace),
+                    needed(item.arguments, f"{path}.arguments"),
                 )
                 if not (turns and turns[-1].role == "assistant" and thought is None):
                     turns.append(Turn(role="assistant", text="", reasoning=thought))
@@ -95,9 +95,9 @@ def _turns(sent: str | list[ResponsesItem]) -> list[Turn]:
                 thought = None
             case "function_call_output":
                 text = _text(item.output, f"{path}.output")
-                turns.append(Turn(role="tool", text=text, call_id=_needed(item.call_id, f"{path}.call_id")))
+                turns.append(Turn(role="tool", text=text, call_id=needed(item.call_id, f"{path}.call_id")))
             case _:
-                role = _ROLES[_needed(item.role, f"{path}.role")]
+                role = _ROLES[needed(item.role, f"{path}.role")]
                 text = _text(item.content, f"{path}.content")
                 turns.append(Turn(role=role, text=text, reasoning=thought if role == "assistant" else None))
                 thought = None
@@ -121,16 +121,6 @@ def _thought(item: ResponsesItem, path: str) -> str | None:
 
 
 def _text(content: Any, path: str) -> str:  # a text, parts, or None
-    if isinstance(_needed(content, path), str):
+    if isinstance(needed(content, path), str):
         return str(content)
-    return "\n".join(_needed(part.text, f"{path}.{number}.text") for number, part in enumerate(content))
-
-
-def _needed(value: Any, path: str) -> Any:
-    if value is None:
-        raise _missing(path)
-    return value
-
-
-def _missing(path: str) -> BadRequest:
-    return BadRequest(f"{path}: Field required.", param=path, code="missing_required_parameter")
+    return "\n".join(needed(part.text, f"{path}.{number}.text") for number, part in enumerate(content))

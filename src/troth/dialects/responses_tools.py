@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from troth._generated.models import ResponsesFunction, ResponsesRequest, ResponsesTool, ResponsesToolChoice
+from troth.dialects.fields import needed
 from troth.domain import Tool, ToolRules
-from troth.errors import BadRequest
 
 JOINT = "__"
 
@@ -37,7 +37,7 @@ def toolbox_of(body: ResponsesRequest) -> Toolbox:
     for number, tool in enumerate(body.tools or ()):
         path = f"tools.{number}"
         if tool.type == "function":
-            tools.append(_function(tool, _needed(tool.name, f"{path}.name"), path))
+            tools.append(_function(tool, needed(tool.name, f"{path}.name"), path))
         elif tool.type == "namespace":
             for flat, pair, each in _namespace(tool, path, left_out):
                 names[flat] = pair
@@ -59,14 +59,14 @@ def flat_name(name: str, namespace: str | None) -> str:
 
 
 def _namespace(tool: ResponsesTool, path: str, left_out: list[str]) -> list[tuple[str, tuple[str, str], Tool]]:
-    space = str(_needed(tool.name, f"{path}.name"))
+    space = str(needed(tool.name, f"{path}.name"))
     found = []
     for number, each in enumerate(tool.tools or ()):
         at = f"{path}.tools.{number}"
         if each.type != "function":
             left_out.append(each.type)
             continue
-        name = str(_needed(each.name, f"{at}.name"))
+        name = str(needed(each.name, f"{at}.name"))
         flat = flat_name(name, space)
         found.append((flat, (space, name), _function(each, flat, at)))
     return found
@@ -92,11 +92,5 @@ def _rules(body: ResponsesRequest, tools: tuple[Tool, ...]) -> ToolRules:
         case "required":
             return ToolRules(tools=tools, mode="required", parallel=parallel)
         case named:
-            name = str(_needed(named.name, "tool_choice.name"))
+            name = str(needed(named.name, "tool_choice.name"))
             return ToolRules(tools=tools, mode="required", only=flat_name(name, named.namespace), parallel=False)
-
-
-def _needed(value: Any, path: str) -> Any:
-    if value is None:
-        raise BadRequest(f"{path}: Field required.", param=path, code="missing_required_parameter")
-    return value
