@@ -88,7 +88,7 @@ def test_a_guarded_field_is_refused_by_name_and_accepted_at_its_neutral_values(
 @pytest.mark.parametrize(("name", "field"), cases("inert"))
 def test_an_inert_field_changes_no_byte_of_the_answer(name: str, field: RequestField, client: httpx.Client) -> None:
     route = ROUTES[name]
-    plain = route.text(client.post(route.path, json=route.base))
+    plain = route.text(client.post(route.path, json=route.body(name, field.path, None)))
     for value in ANYTHING:
         assert route.text(client.post(route.path, json=route.body(name, field.path, value))) == plain
 

@@ -52,6 +52,11 @@ def alternatives(response: httpx.Response) -> Any:
     return logprobs and [len(token["top_logprobs"]) for token in logprobs["content"]]
 
 
+def entries(response: httpx.Response) -> Any:
+    """What is told of the first token."""
+    return sorted(_choice(response)["logprobs"]["content"][0])
+
+
 def prompt_tokens(response: httpx.Response) -> Any:
     """How long the rendered prompt was."""
     return response.json()["usage"]["prompt_tokens"]
@@ -180,6 +185,11 @@ def choosing(*words: str) -> Body:
     return schema | {"additionalProperties": False}
 
 
+def choice(name: str) -> Body:
+    """The choice of this function."""
+    return {"type": "function", "function": {"name": name}}
+
+
 def one_of(*words: str) -> str:
     """A GBNF grammar of one of the words."""
     return "root ::= " + " | ".join(json.dumps(word) for word in words)
@@ -228,6 +238,8 @@ MIROSTAT: Body = {"temperature": 1, "mirostat": 2}
 CALL: Body = {"temperature": 0, "max_tokens": 40}
 FORCED: Body = CALL | {"tool_choice": "required", "parallel_tool_calls": False}
 NAMED: Body = {"name": "add"}
+BOTH = [tool(), tool("sub")]
+OLDER_BOTH = [function_of(), function_of("sub")]
 ODD: Body = {"type": "object", "not": {"required": ["a"]}}  # a keyword that no grammar holds
 THOUGHT = [*user("Hi"), {"role": "assistant", "content": "Hello", "reasoning_content": "Greet back."}, *user("Bye")]
 
@@ -272,6 +284,7 @@ HONOURED: Mapping[str, Shown] = {
     "logprobs": value("logprobs", False, True, alternatives),
     "top_logprobs": value("top_logprobs", 0, 3, alternatives, logprobs=True),
     "n_probs": value("n_probs", 0, 2, alternatives),
+    "post_sampling_probs": value("post_sampling_probs", False, True, entries, n_probs=1, **GREEDY),
     "timings_per_token": value("timings_per_token", False, True, chunks_with("timings"), stream=True),
     "return_progress": value("return_progress", False, True, chunks_with("prompt_progress"), stream=True),
     "handle": value("handle", None, "desk", kept_names, max_tokens=1),
@@ -302,7 +315,18 @@ HONOURED: Mapping[str, Shown] = {
     # functions
     "tools": value("tools", [tool()], [tool("sub")], called, **FORCED),
     "tools[].function": value("tools", [tool()], [tool("sub")], called, **FORCED),
+    "tools[].function.name": value("tools", [tool()], [tool("sub")], called, **FORCED),
+    "tools[].function.description": value(
+        "tools", [tool()], [tool(description="Adds two numbers.")], prompt_tokens, max_tokens=1
+    ),
+    "tools[].function.parameters": value("tools", [tool()], [tool(parameters=choosing("b"))], called, **FORCED),
+    "tools[].function.strict": value(
+        "tools", [tool(parameters=ODD)], [tool(parameters=ODD, strict=True)], refused, max_tokens=1
+    ),
     "tool_choice": value("tool_choice", "none", "required", called, tools=[tool()], **CALL),
+    "tool_choice.function": value("tool_choice", choice("add"), choice("sub"), called, tools=BOTH, **CALL),
+    "tool_choice.function.name": value("tool_choice", choice("add"), choice("sub"), called, tools=BOTH, **CALL),
+    "function_call.name": value("function_call", NAMED, {"name": "sub"}, called, functions=OLDER_BOTH, **CALL),
     "functions": value("functions", [], [function_of()], prompt_tokens, max_tokens=1),
     "functions[].name": value("functions", [function_of()], [function_of("subtract")], prompt_tokens, max_tokens=1),
     "functions[].description": value(
@@ -322,6 +346,13 @@ HONOURED: Mapping[str, Shown] = {
     "messages[assistant].tool_calls[].function": conversation(
         calling(result()),
         calling(result(), tool_calls=[{"id": "c1", "function": {"name": "add", "arguments": {"first": 1}}}]),
+    ),
+    "messages[assistant].tool_calls[].function.name": conversation(
+        calling(result()), calling(result(), tool_calls=[{"id": "c1", "function": {"name": NAME, "arguments": "{}"}}])
+    ),
+    "messages[assistant].tool_calls[].function.arguments": conversation(
+        calling(result()),
+        calling(result(), tool_calls=[{"id": "c1", "function": {"name": "add", "arguments": '{"first": 1}'}}]),
     ),
     "messages[assistant].function_call": conversation(older(), [*user("Add."), said("assistant", "")]),
     "messages[assistant].function_call.name": conversation(older(), older("subtract_two_numbers")),
@@ -370,6 +401,8 @@ HONOURED: Mapping[str, Shown] = {
     "reasoning.max_tokens": value("reasoning", {"max_tokens": 3}, {"max_tokens": 6}, thought_tokens, "thinking"),
     "reasoning.exclude": value("reasoning", {"exclude": False}, {"exclude": True}, thoughts, "thinking"),
     "thinking": value("thinking", {"type": "disabled"}, {"type": "enabled"}, thoughts, "thinking"),
+    "thinking.type": value("thinking", {"type": "disabled"}, {"type": "enabled"}, thoughts, "thinking"),
+    "thinking.budget_tokens": value("thinking", {"budget_tokens": 3}, {"budget_tokens": 6}, thought_tokens, "thinking"),
     "messages[assistant].reasoning_content": turn(
         said("assistant"), said("assistant", reasoning_content="I am a pirate."), prompt_tokens, "thinking"
     ),

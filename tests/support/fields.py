@@ -16,6 +16,7 @@ Body = dict[str, Any]
 CHAT = "ChatCompletionRequest"
 QUESTION = {"role": "user", "content": "Hello"}
 TEXT = "Hello"
+CALL = {"role": "assistant", "function_call": {"name": TEXT, "arguments": "{}"}}
 ANYTHING: tuple[Any, ...] = ({"a": [1]}, "any text", -7.5)  # values for a field whose type is not declared
 
 
@@ -74,9 +75,10 @@ def _fields(document: Document, schema: Schema, at: str) -> Iterator[RequestFiel
 
 def _below(document: Document, field: Schema, at: str) -> Iterator[RequestField]:
     field = _resolved(document, field)
-    if field.get("properties"):
-        yield from _fields(document, field, at + ".")
-    for option in [field, *field.get("oneOf", [])]:
+    options = [field, *field.get("oneOf", []), *field.get("allOf", [])]
+    for option in (_resolved(document, each) for each in options):
+        if option.get("properties"):
+            yield from _fields(document, option, at + ".")
         items = _resolved(document, option.get("items", {}))
         if "discriminator" in items:
             by_target: dict[str, list[str]] = {}
@@ -102,6 +104,9 @@ def _resolved(document: Document, schema: Schema) -> Schema:
 def body_with(path: str, value: Any, **rest: Any) -> tuple[Body, str]:
     """A chat request in which the field at `path` has `value`, and how errors name that field."""
     body, at = filled(CHAT, {"messages": [QUESTION], **rest}, path, value)
+    if path.startswith("messages[function]"):  # a result stands behind the call that it answers
+        body["messages"] = [CALL, *body["messages"], QUESTION]
+        return body, at.replace("messages.0.", "messages.1.")
     if path.startswith("messages["):
         body["messages"] = [*body["messages"], QUESTION]
     return body, at

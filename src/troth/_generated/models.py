@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: d373c87b4309c8041191c8d57ce39f5fd6acb957761067b3681df06362915003; datamodel-code-generator 0.89.0
+sha256 of openapi/: c856c1d8fdc550c22c7997f9f7515436a41733e50615094285521a6547e7b3fa; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -621,7 +621,7 @@ class GuidedFieldsStructuredOutputs(ContractModel):
     choice: Annotated[list[str] | None, Field(max_length=4096)] = None
     "The possible answers."
     grammar: str | None = None
-    "A grammar, in GBNF or Lark."
+    "A grammar, in the GBNF of llama.cpp."
     structural_tag: Annotated[Any | None, Guarded()] = None
     "Structural tags; not done."
     whitespace_pattern: Annotated[Any | None, Guarded()] = None
@@ -648,7 +648,7 @@ class GuidedFields(ContractModel):
     guided_choice: Annotated[list[str] | None, Field(max_length=4096), Honoured(neutral={"maxItems": 0})] = None
     "vLLM's list of possible answers."
     guided_grammar: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
-    "vLLM's grammar, in GBNF or llguidance's Lark."
+    "vLLM's grammar, in the GBNF of llama.cpp."
     structural_tag: Annotated[Any | None, Guarded()] = None
     "vLLM's structural tags; not done."
     guided_decoding_backend: Annotated[Any | None, Inert()] = None

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: d373c87b4309c8041191c8d57ce39f5fd6acb957761067b3681df06362915003; datamodel-code-generator 0.89.0
+sha256 of openapi/: c856c1d8fdc550c22c7997f9f7515436a41733e50615094285521a6547e7b3fa; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ def structured_output(facts: ServerFacts) -> dict[str, Any]:
         "thinking": "the form begins after the reasoning",
         "tools": "an answer has the form, or it is calls",
         **{name: list(words) for name, words in facts.keywords.items()},
+        "unknown_keywords": "say nothing, as in JSON Schema",
     }
 
 

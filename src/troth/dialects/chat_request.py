@@ -84,7 +84,7 @@ def turns_of(messages: Sequence[Any]) -> tuple[Turn, ...]:  # generated message 
         turn = turn_of(message, number)
         if message.role == "function":
             latest = turns[-1].calls if turns else ()
-            if not latest or latest[0].name != message.name:
+            if not latest or message.name not in (None, latest[0].name):
                 raise BadRequest(
                     f"messages.{number}: the result of a function follows the message that calls it by that name.",
                     param=f"messages.{number}",

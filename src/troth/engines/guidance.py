@@ -26,7 +26,8 @@ Allowed = npt.NDArray[np.bool_]  # [vocabulary]
 KEPT_GRAMMARS = 64
 WORD_BITS = 32
 NESTING_MAX = 200  # of parentheses in a llama.cpp grammar, which is read by a recursive parser
-FAULT_LENGTH_MAX = 1000  # characters of the compiler's words
+DEAD = ("NoExtension",)  # llguidance's words for: nothing can follow
+FAULT_LENGTH_MAX = 300  # characters of the compiler's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class GrammarLimits:
     """How much work one grammar may cause, in llguidance's units of fuel: some 50 000 a millisecond at first."""
 
     initial_fuel: int = 10_000_000  # at compiling: about 200 ms
-    step_fuel: int = 500_000  # for one mask: about 35 ms
+    step_fuel: int = 200_000  # for one mask: about 15 ms
     size: int = 500_000  # symbols
     states: int = 100_000  # of the lexer, 1 to 2 kB each
 
@@ -76,13 +77,24 @@ class Guides:
 
         matcher = LLMatcher(self._tokenizer, _assembled(source), log_level=0, limits=self._parser_limits())
         if matcher.is_error():
-            raise GrammarFault(matcher.get_error().partition("<state>")[0].strip()[:FAULT_LENGTH_MAX])
+            raise GrammarFault(_words(matcher.get_error()))
+        self._try(matcher.deep_copy())
         compiled = CompiledGrammar(source, matcher)
         with self._lock:
             self._kept[source] = compiled
             while len(self._kept) > KEPT_GRAMMARS:
                 self._kept.popitem(last=False)
         return compiled
+
+    def _try(self, matcher: LLMatcher) -> None:
+        """The first token has been thought of, which is dear for some grammars. Raises GrammarFault without one."""
+        bits = np.zeros((self._size + WORD_BITS - 1) // WORD_BITS, np.int32)
+        matcher.unsafe_compute_mask_ptr(bits.ctypes.data, bits.nbytes)
+        if matcher.stop_reason().startswith(DEAD) or not bits.any():
+            raise GrammarFault("no answer can have this form")
+        if matcher.is_error():
+            fault = _words(matcher.get_error())
+            raise GrammarFault("no answer can have this form" if fault.startswith(DEAD) else fault)
 
     def guide(self, steering: Steering) -> Guide:
         """A guide for one answer."""
@@ -121,7 +133,7 @@ class Guide:
     @property
     def is_complete(self) -> bool:
         """True when nothing can follow but the end of the answer."""
-        return self._matcher is not None and self._matcher.is_stopped()
+        return self._matcher is not None and self._matcher.is_stopped() and self._matcher.is_accepting()
 
     @property
     def thoughts(self) -> ThoughtCount:
@@ -162,11 +174,20 @@ class Guide:
             self._fail("no token can follow")
         return allowed
 
+    def bar(self, why: str) -> None:
+        """The answer cannot go on, for a reason outside of the grammar."""
+        self._fail(why)
+
     def took(self, token: int) -> None:
         """The token is part of the answer."""
         self._note_thought(token)
-        if self._matcher is not None and not self._matcher.consume_token(token):
-            self._fail(self._matcher.get_error() or f"token {token} was not allowed")
+        matcher = self._matcher
+        if matcher is None:
+            return
+        if not matcher.consume_token(token):
+            self._fail(matcher.get_error() or f"token {token} was not allowed")
+        elif matcher.is_error() or (matcher.is_stopped() and not matcher.is_accepting()):
+            self._fail(matcher.get_error() or "it came to where nothing can follow")
 
     @property
     def _bars_thoughts(self) -> bool:
@@ -190,7 +211,17 @@ class Guide:
         self._is_first = False
 
     def _fail(self, why: str) -> None:
-        self.fault = self.fault or why.partition("<state>")[0].strip()[:FAULT_LENGTH_MAX]
+        self.fault = self.fault or _words(why)
+
+
+def _words(fault: str) -> str:
+    """A compiler's words without its state and its stack."""
+    for inner in ("<state>", "<backtrace>", "<non-verbose", "\nstack backtrace"):
+        fault = fault.partition(inner)[0]
+    if fault.lstrip().startswith("panic"):
+        return "it is too large or too complex"
+    lines = [line.strip() for line in fault.strip().splitlines() if line.strip()]
+    return " ".join(lines)[:FAULT_LENGTH_MAX] or "it cannot be followed"
 
 
 def _assembled(source: GrammarSource) -> str:
@@ -212,6 +243,8 @@ def _as_lark(kind: Literal["regex", "gbnf"], text: str) -> str:
 
     if kind == "regex":
         return f"start: /{regex_to_lark(text)}/"
+    if "::=" not in text:
+        raise GrammarFault("it has no rule: a rule is written `name ::= …`")
     if _nesting(text) > NESTING_MAX:
         raise GrammarFault(f"it is nested deeper than {NESTING_MAX} parentheses")
     try:

@@ -18,6 +18,7 @@ KINDS: Mapping[type, frozenset[str]] = {
     type(None): frozenset({"null"}),
 }
 EVERYTHING = frozenset({"boolean", "integer", "number", "string", "array", "object", "null"})
+_SAYING = frozenset({"type", "const", "enum"})
 
 
 def resolved(schema: Any, root: Mapping[str, Any]) -> Any:
@@ -32,10 +33,29 @@ def resolved(schema: Any, root: Mapping[str, Any]) -> Any:
     return schema
 
 
-def kinds(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[str]:
-    """The JSON types that a value may have."""
-    schema = resolved(schema, root)
-    if not isinstance(schema, Mapping) or depth > REFERENCES_MAX:
+def kinds(schema: Any, root: Mapping[str, Any]) -> frozenset[str]:
+    """The JSON types that a value may have. Every part of the schema is looked at once."""
+    found: frozenset[str] = frozenset()
+    waiting, seen = [schema], set[int]()
+    while waiting and found != EVERYTHING:
+        part = resolved(waiting.pop(), root)
+        if id(part) not in seen:
+            seen.add(id(part))
+            more = _choices(part)
+            waiting.extend(more)
+            found |= _own_kinds(part) if not more else frozenset()
+    return found
+
+
+def _choices(schema: Any) -> list[Any]:
+    """The alternatives of a schema that is nothing but alternatives."""
+    if not isinstance(schema, Mapping) or not _SAYING.isdisjoint(schema):
+        return []
+    return next((schema[key] for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list)), [])
+
+
+def _own_kinds(schema: Any) -> frozenset[str]:
+    if not isinstance(schema, Mapping):
         return EVERYTHING
     named = schema.get("type")
     if isinstance(named, str):
@@ -46,9 +66,6 @@ def kinds(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[str
         return KINDS.get(type(schema["const"]), EVERYTHING)
     if isinstance(schema.get("enum"), list):
         return frozenset().union(*(KINDS.get(type(each), EVERYTHING) for each in schema["enum"]))
-    for key in ("anyOf", "oneOf"):
-        if isinstance(schema.get(key), list):
-            return frozenset().union(*(kinds(each, root, depth + 1) for each in schema[key]))
     return EVERYTHING
 
 

@@ -9,7 +9,12 @@ from typing import Any
 from troth.domain import Ask, Form, Plan, Talk, Tool, ToolRules
 from troth.errors import BadRequest
 from troth.policy import schema
+from troth.policy.repetition import expanded_size
+from troth.policy.schema import PATTERN_SIZE_MAX
 from troth.policy.terms import Terms
+
+NAME_MARKS = "_-.:/@$#+~"  # in names of functions, beside letters and digits: they can stand in every model's format
+RULES_MAX = 400  # of a grammar; a compiler follows them one into the other
 
 
 def hold(plan: Plan, terms: Terms) -> Plan:
@@ -19,6 +24,13 @@ def hold(plan: Plan, terms: Terms) -> Plan:
     """
     ask = plan.ask
     rules = ask.source.tools if isinstance(ask.source, Talk) else None
+    if ask.form is not None and isinstance(ask.source, Talk) and ask.source.continues:
+        raise BadRequest(
+            f"`{ask.form.path}` holds an answer from its beginning, and this request goes on with a message that has "
+            "begun: leave one of them out.",
+            param=ask.form.path,
+            code="conflicting_values",
+        )
     if ask.form is None and (rules is None or not rules.tools):
         if rules is not None:
             _check_choice(rules)
@@ -40,6 +52,8 @@ def hold(plan: Plan, terms: Terms) -> Plan:
 def _checked(ask: Ask, rules: ToolRules | None, terms: Terms) -> Ask:
     depth = terms.settings.schema_depth_max
     form = ask.form
+    if form is not None and form.kind in ("grammar", "regex"):
+        _check_text(form)
     if form is not None and form.kind == "json_schema":
         schema.check(form.body, form.path, depth_max=depth)
         form = replace(form, body=schema.without_neutral(form.body))
@@ -48,6 +62,24 @@ def _checked(ask: Ask, rules: ToolRules | None, terms: Terms) -> Ask:
         tools = tuple(_tool(tool, rules, depth) for tool in rules.tools)
         source = replace(source, tools=replace(rules, tools=tools))
     return replace(ask, form=form, source=source)
+
+
+def _check_text(form: Form) -> None:
+    """Raises BadRequest for patterns and grammars that are small to write and large to compile."""
+    size = expanded_size(form.body)
+    if size > max(PATTERN_SIZE_MAX, len(form.body)):
+        raise BadRequest(
+            f"`{form.path}` comes to {size} characters when its repetitions are written out; at most "
+            f"{PATTERN_SIZE_MAX} are compiled.",
+            param=form.path,
+            code="invalid_grammar",
+        )
+    if form.kind == "grammar" and form.body.count("::=") > RULES_MAX:
+        raise BadRequest(
+            f"`{form.path}` has {form.body.count('::=')} rules; at most {RULES_MAX} are compiled.",
+            param=form.path,
+            code="invalid_grammar",
+        )
 
 
 def _tool(tool: Tool, rules: ToolRules, depth_max: int) -> Tool:
@@ -68,6 +100,11 @@ def _check_tools(rules: ToolRules, form: Form | None, terms: Terms) -> None:
         )
     seen: set[str] = set()
     for tool in rules.tools:
+        if not all(letter.isalnum() or letter in NAME_MARKS for letter in tool.name):
+            raise BadRequest(
+                f"`{tool.path}` has a name with other characters than letters, digits and {NAME_MARKS}",
+                param=tool.path,
+            )
         if tool.name in seen:
             raise BadRequest(f"`{tool.path}`: there is another function of the name {tool.name!r}.", param=tool.path)
         seen.add(tool.name)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from troth.errors import BadRequest
+from troth.policy.repetition import expanded_size
 
 ENFORCED = (
     "type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions",
@@ -37,6 +38,8 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {  # values at which a refused keyword 
     "dependentSchemas": ({},),
     "dependencies": ({},),
 }
+VISITS_MAX = 50_000  # of schemas, each as often as it is found deeper
+PATTERN_SIZE_MAX = 20_000  # characters, repetitions written out
 SCHEMAS = ("additionalProperties", "additionalItems", "items")
 LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 TABLES = ("properties", "patternProperties", "$defs", "definitions")
@@ -47,6 +50,7 @@ def check(schema: Any, path: str, *, depth_max: int) -> None:
 
     Raises: BadRequest with the JSON pointer of the first that is neither.
     """
+    _check_reach(schema, path, depth_max)
     for pointer, part in _subschemas(schema, path, depth_max):
         if isinstance(part, bool):
             continue
@@ -56,6 +60,7 @@ def check(schema: Any, path: str, *, depth_max: int) -> None:
                 param=path,
                 code="invalid_schema",
             )
+        _check_patterns(part, path, pointer)
         for keyword in REFUSED:
             if keyword in part and not any(_same(part[keyword], neutral) for neutral in NEUTRAL.get(keyword, ())):
                 raise BadRequest(
@@ -68,16 +73,71 @@ def check(schema: Any, path: str, *, depth_max: int) -> None:
 
 
 def without_neutral(schema: Any) -> Any:
-    """The schema without refused keywords at values that say nothing, which a compiler may stumble over."""
-    if isinstance(schema, Mapping):
-        return {
-            key: without_neutral(value)
-            for key, value in schema.items()
-            if not (key in NEUTRAL and any(_same(value, neutral) for neutral in NEUTRAL[key]))
-        }
-    if isinstance(schema, list):
-        return [without_neutral(each) for each in schema]
-    return schema
+    """The schema without refused keywords at values that say nothing, which a compiler may stumble over.
+
+    Only schemas are touched: constants, and properties that are called like a keyword, stay.
+    """
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {
+        key: value
+        for key, value in schema.items()
+        if not (key in NEUTRAL and any(_same(value, neutral) for neutral in NEUTRAL[key]))
+    }
+    for keyword in SCHEMAS:
+        if isinstance(kept.get(keyword), Mapping):
+            kept[keyword] = without_neutral(kept[keyword])
+    for keyword in LISTS:
+        if isinstance(kept.get(keyword), list):
+            kept[keyword] = [without_neutral(each) for each in kept[keyword]]
+    for keyword in TABLES:
+        if isinstance(kept.get(keyword), Mapping):
+            kept[keyword] = {name: without_neutral(each) for name, each in kept[keyword].items()}
+    return kept
+
+
+def _check_reach(schema: Any, path: str, depth_max: int) -> None:
+    """Raises BadRequest when schemas stand in each other deeper than `depth_max`, references followed.
+
+    A compiler that follows a chain of a thousand references runs out of stack. A reference back to a schema that
+    it stands in ends there: recursion is fine.
+    """
+    visits = 0
+    reached: dict[int, int] = {}
+    waiting: list[tuple[Any, int, frozenset[int]]] = [(schema, 0, frozenset())]
+    while waiting:
+        part, depth, above = waiting.pop()
+        if not isinstance(part, Mapping) or id(part) in above or reached.get(id(part), -1) >= depth:
+            continue
+        reached[id(part)] = depth
+        visits += 1
+        if visits > VISITS_MAX:
+            raise BadRequest(f"`{path}` has too many schemas, references followed.", param=path, code="invalid_schema")
+        if depth > depth_max:
+            raise BadRequest(
+                f"`{path}` has schemas that stand in each other {depth} deep, references followed; at most {depth_max} "
+                "are compiled (limits.schema_depth_max).",
+                param=path,
+                code="invalid_schema",
+            )
+        below = [each for _, each in _below(part)]
+        if isinstance(part.get("$ref"), str):
+            below.append(_resolved(part["$ref"], schema))
+        waiting.extend((each, depth + 1, above | {id(part)}) for each in below)
+
+
+def _resolved(reference: str, root: Any) -> Any:
+    """What a reference inside the schema points at; None for any other."""
+    found = root if reference.startswith("#") else None
+    for step in reference.removeprefix("#").strip("/").split("/") if len(reference) > 1 else ():
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, Mapping):
+            found = found.get(name)
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return None
+    return found
 
 
 def _subschemas(schema: Any, path: str, depth_max: int) -> Iterator[tuple[str, Any]]:
@@ -106,6 +166,20 @@ def _below(part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for keyword in TABLES:
         if isinstance(part.get(keyword), Mapping):
             yield from ((f"{_escaped(keyword)}/{_escaped(name)}", each) for name, each in part[keyword].items())
+
+
+def _check_patterns(part: Mapping[str, Any], path: str, pointer: str) -> None:
+    patterns = [part["pattern"]] if isinstance(part.get("pattern"), str) else []
+    table = part.get("patternProperties")
+    patterns += list(table) if isinstance(table, Mapping) else []
+    for pattern in patterns:
+        if (size := expanded_size(pattern)) > PATTERN_SIZE_MAX:
+            raise BadRequest(
+                f"`{path}` has a pattern at `{pointer}` that comes to {size} characters when its repetitions are "
+                f"written out; at most {PATTERN_SIZE_MAX} are compiled.",
+                param=path,
+                code="invalid_schema",
+            )
 
 
 def _same(value: Any, other: Any) -> bool:

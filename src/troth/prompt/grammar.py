@@ -12,6 +12,7 @@ from troth.domain import Form, Grammar, GrammarSource, PatternKind, Tool, ToolRu
 from troth.engines.base import Compiles, GrammarFault, Vocabulary
 from troth.errors import BadRequest
 from troth.formats.base import CallFormat, CallGrammar, Mark
+from troth.formats.lark import object_schema
 from troth.formats.thoughts import ThoughtSyntax
 
 # Between the parts of JSON: one space, or a line break and its indentation. Without a bound a small model may
@@ -176,7 +177,7 @@ def _check_form(form: Form, grammars: Compiles) -> None:
 
 def _compilable(tool: Tool, shape: Shape, grammars: Compiles) -> Tool:
     """The tool, or a looser one where that is allowed. Raises BadRequest."""
-    schema = json.dumps(tool.parameters or ANY_OBJECT)
+    schema = json.dumps(object_schema(replace(tool, parameters=_spaced(tool.parameters or ANY_OBJECT))))
     source = GrammarSource(f"{HEADER}start: @schema\n", (("schema", "json_schema", schema),))
     try:
         grammars.compile(source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from troth.domain import GrammarSource, Sampling, Steering, ThoughtBounds
@@ -97,6 +98,9 @@ def test_a_token_that_is_not_allowed_is_a_fault_that_stays(decoder: LlamaDecoder
         (GrammarSource("start: @s\n", (("s", "gbnf", "root ::= missing"),)), "missing"),
         (GrammarSource("start: @s\n", (("s", "gbnf", "root ::= " + "(" * 60000 + '"a"' + ")" * 60000),)), "nested"),
         (GrammarSource("start: @s\n", (("s", "regex", "a(?=b)"),)), "look-around"),
+        (GrammarSource("start: @s\n", (("s", "gbnf", "root ::= root"),)), "no answer"),
+        (GrammarSource("start: @s\n", (("s", "json_schema", '{"$ref": "#"}'),)), "no answer"),
+        (GrammarSource("start: @s\n", (("s", "gbnf", "start: /a/"),)), "has no rule"),
     ],
 )
 def test_a_grammar_that_cannot_be_followed_is_refused_in_words(
@@ -104,6 +108,24 @@ def test_a_grammar_that_cannot_be_followed_is_refused_in_words(
 ) -> None:
     with pytest.raises(GrammarFault, match=words):
         guides.compile(source)
+
+
+@pytest.mark.parametrize("sampling", [Sampling(temperature=0), Sampling(temperature=1)])
+def test_a_bias_that_bans_all_that_may_follow_is_a_fault_with_its_name(
+    sampling: Sampling, decoder: LlamaDecoder, guides: Guides
+) -> None:
+    steering = Steering(grammar=guides.compile(GrammarSource('%llguidance {}\nstart: "a"\n')))
+    prompt = decoder.vocabulary.tokenize("Say:", special=True, bos=False)
+    (letter,) = decoder.vocabulary.tokenize("a", special=False, bos=False).tolist()
+    sampler = decoder.sampler(sampling, seed=1, prompt=prompt, bias={letter: -np.inf}, steering=steering)
+    decoder.forget(0, 0)
+    decoder.begin()
+    row = decoder.add(0, prompt, 0, rows=1)
+    decoder.decode()
+    decoder.pick([(sampler, row)])
+    assert sampler.guide is not None
+    assert sampler.guide.fault == "logit_bias bans every token that may follow"
+    sampler.close()
 
 
 def test_a_grammar_is_compiled_once(guides: Guides) -> None:

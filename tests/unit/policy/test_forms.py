@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from troth.domain import Ask, Form, Plan, RawText, ServedModel, Talk, Tool, ToolRules
+from troth.domain import Ask, Form, Plan, RawText, ServedModel, Talk, Tool, ToolRules, Turn
 from troth.errors import BadRequest
 from troth.policy import schema
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
 
-SETTINGS = PolicySettings(tools_max=2, grammar_bytes_max=200, schema_depth_max=4)
+SETTINGS = PolicySettings(tools_max=2, grammar_bytes_max=200, schema_depth_max=5)
 ADD = Tool(name="add", parameters={"type": "object"})
 
 
@@ -80,7 +80,7 @@ def test_no_keyword_is_in_two_tables() -> None:
     assert set(schema.NEUTRAL) <= set(schema.REFUSED)
 
 
-DEEP: Any = {"items": {"items": {"items": {"items": {"items": {}}}}}}
+DEEP: Any = {"items": {"items": {"items": {"items": {"items": {"items": {}}}}}}}
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,69 @@ def test_a_form_is_judged_on_raw_texts_too() -> None:
     policy = Policy([ServedModel("m", "chat", "scripted")], SETTINGS, {})
     with pytest.raises(BadRequest, match=r"`not`"):
         policy.decide(Ask(source=RawText(("a",)), form=json_form({"not": {}})))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"const": {"propertyNames": {}}},
+        {"enum": [{"uniqueItems": False, "a": 1}]},
+        {"properties": {"propertyNames": True, "dependencies": {}}, "required": ["propertyNames"]},
+        {"default": {"uniqueItems": False}},
+    ],
+)
+def test_data_and_names_that_look_like_keywords_stay(body: Any) -> None:
+    plan = decide(json_form(body))
+    assert plan.ask.form is not None
+    assert plan.ask.form.body == body
+
+
+def chain(length: int) -> Any:
+    links: dict[str, Any] = {f"d{k}": {"items": {"$ref": f"#/$defs/d{k + 1}"}} for k in range(length)}
+    return {"$ref": "#/$defs/d0", "$defs": links | {f"d{length}": {"type": "string"}}}
+
+
+def test_a_chain_of_references_is_as_deep_as_it_is_long() -> None:
+    policy = Policy([ServedModel("m", "chat", "scripted")], PolicySettings(), {})
+    policy.decide(Ask(source=RawText(("a",)), form=json_form(chain(20))))
+    with pytest.raises(BadRequest, match="references followed"):
+        policy.decide(Ask(source=RawText(("a",)), form=json_form(chain(2000))))
+
+
+def test_recursion_and_shared_parts_are_not_deep() -> None:
+    node: Any = {"properties": {"left": {"$ref": "#/$defs/n"}, "right": {"$ref": "#/$defs/n"}, "up": {"$ref": "#"}}}
+    decide(json_form({"$ref": "#/$defs/n", "$defs": {"n": node}}))
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        (json_form({"type": "string", "pattern": "^((c{1000}){999}){1000}$"}), "written out"),
+        (json_form({"patternProperties": {"a{30000}": {}}}), "written out"),
+        (Form(kind="regex", body="((d{1000}){999}){1000}", path="guided_regex"), "written out"),
+        (Form(kind="grammar", body='root ::= ("a" | "b"){1000}{1000}', path="grammar"), "written out"),
+        (Form(kind="grammar", body='r ::= "x"\n' * 401, path="grammar"), "401 rules"),
+    ],
+)
+def test_what_is_small_to_write_and_large_to_compile_is_refused(form: Form, words: str) -> None:
+    policy = Policy([ServedModel("m", "chat", "scripted")], PolicySettings(), {})
+    with pytest.raises(BadRequest, match=words):
+        policy.decide(Ask(source=RawText(("a",)), form=form))
+
+
+@pytest.mark.parametrize("name", ['a"b', '"}', "a\\", "two words", "<tool_call>", "a\nb", "{x}"])
+def test_a_name_that_no_format_can_carry_is_refused(name: str) -> None:
+    with pytest.raises(BadRequest, match="other characters"):
+        decide(tools=(Tool(name=name),))
+
+
+@pytest.mark.parametrize("name", ["get_weather", "mcp__files.read/all:now", "größe", "a-b"])
+def test_names_as_clients_send_them_are_fine(name: str) -> None:
+    assert decide(tools=(Tool(name=name),))
+
+
+def test_a_form_of_an_answer_that_has_begun_is_refused() -> None:
+    talk = Talk((Turn(role="assistant", text="{"),), continues=True)
+    policy = Policy([ServedModel("m", "chat", "scripted")], SETTINGS, {})
+    with pytest.raises(BadRequest, match="goes on with a message"):
+        policy.decide(Ask(source=talk, form=json_form({})))

@@ -210,7 +210,10 @@ class LlamaDecoder:
             inner = build_chain(
                 self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=size, tells=tells
             )
-        return inner if steering is None else Guided(inner, self.grammars.guide(steering))
+        if steering is None:
+            return inner
+        banned = frozenset(token for token, value in bias.items() if value == -np.inf)
+        return Guided(inner, self.grammars.guide(steering), banned)
 
     def pick(self, picks: Sequence[tuple[Sampler, int]]) -> list[int]:
         """One token id for each (sampler, row); each sampler has taken note of its token."""

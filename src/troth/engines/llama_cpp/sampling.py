@@ -119,9 +119,11 @@ class Chain:
 class Guided:
     """A sampler whose tokens a guide holds: what the guide rules out is never picked."""
 
-    def __init__(self, inner: Greedy | Chain, guide: Guide) -> None:
+    def __init__(self, inner: Greedy | Chain, guide: Guide, banned: frozenset[int] = frozenset()) -> None:
+        """`banned`: tokens that the request's bias rules out."""
         self._inner = inner
         self.guide = guide
+        self._banned = np.array(sorted(banned), np.intp)
 
     def unguided(self) -> Chain | None:
         """The chain, when it may draw any token: llama.cpp then reads the row by itself, which is faster."""
@@ -151,8 +153,15 @@ class Guided:
             likeliest = self._inner.pick(logits)
             if self.guide.accepts(likeliest):
                 return likeliest
-            return self._inner.pick(np.where(self.guide.allowed(), logits, -np.inf).astype(np.float32, copy=False))
-        ids = np.flatnonzero(self.guide.allowed())
+        allowed = self.guide.allowed()
+        if len(self._banned):
+            allowed = allowed.copy()
+            allowed[self._banned] = False
+            if not allowed.any():
+                self.guide.bar("logit_bias bans every token that may follow")
+        if isinstance(self._inner, Greedy):
+            return self._inner.pick(np.where(allowed, logits, -np.inf).astype(np.float32, copy=False))
+        ids = np.flatnonzero(allowed)
         return self._inner.draw(ids, logits[ids]) if len(ids) else 0
 
     def close(self) -> None:
