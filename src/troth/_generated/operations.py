@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: c856c1d8fdc550c22c7997f9f7515436a41733e50615094285521a6547e7b3fa; datamodel-code-generator 0.89.0
+sha256 of openapi/: 45c83629dc50e5f6aa0a17625081b63e54a6f38c8d2a3653c092c5ddad9423a4; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
