@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from tests.support.judge import Document, published_document
@@ -103,7 +104,10 @@ def _resolved(document: Document, schema: Schema) -> Schema:
 
 def body_with(path: str, value: Any, **rest: Any) -> tuple[Body, str]:
     """A chat request in which the field at `path` has `value`, and how errors name that field."""
-    body, at = filled(CHAT, {"messages": [QUESTION], **rest}, path, value)
+    base: Body = {"messages": [QUESTION], **rest}
+    if path.startswith("tool_choice."):
+        base["tools"] = [{"type": "function", "function": {"name": TEXT}}]
+    body, at = filled(CHAT, base, path, value)
     if path.startswith("messages[function]"):  # a result stands behind the call that it answers
         body["messages"] = [CALL, *body["messages"], QUESTION]
         return body, at.replace("messages.0.", "messages.1.")
@@ -121,11 +125,14 @@ def filled(name: str, base: Body, path: str, value: Any) -> tuple[Body, str]:
     body = json.loads(json.dumps(base))
     here, schema, at = body, {"$ref": f"#/components/schemas/{name}"}, ""
     steps = _steps(document, path)
-    for step, tag in steps[:-1]:
+    for (step, tag), (following, _) in pairwise(steps):
         schema = _property(document, schema, step)
         at += f"{step}."
         if tag is None:
-            here = here.setdefault(step, minimal(schema, document))
+            options: list[Schema] = [each for each in schema.get("oneOf", []) if _property(document, each, following)]
+            if not isinstance(here.get(step), dict):
+                here[step] = minimal(options[0] if options else schema, document)
+            here = here[step]
         else:
             schema = _items(document, schema, tag)
             here[step] = [minimal(schema, document, tag)]
