@@ -123,7 +123,8 @@ def filled(name: str, base: Body, path: str, value: Any) -> tuple[Body, str]:
     """
     document = published_document()
     body = json.loads(json.dumps(base))
-    here, schema, at = body, {"$ref": f"#/components/schemas/{name}"}, ""
+    schema: Schema = {"$ref": f"#/components/schemas/{name}"}
+    here, at = body, ""
     steps = _steps(document, path)
     for (step, tag), (following, _) in pairwise(steps):
         schema = _property(document, schema, step)
