@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 45c83629dc50e5f6aa0a17625081b63e54a6f38c8d2a3653c092c5ddad9423a4; datamodel-code-generator 0.89.0
+sha256 of openapi/: 43e06e7c5f01a99bda985fec96d5dd4504e77990fa6472d2af6954a7e805e58a; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class AnthropicTool(ContractModel):
     type: Annotated[str | None, Field(max_length=64), Guarded(neutral={"enum": ["custom"]})] = None
     "The kind of the tool; only the caller's own functions can be called."
     name: Annotated[str, Field(max_length=256, min_length=1)]
-    "Its name, unique among the functions of the request."
+    "Its name, unique among the functions of the request: letters, digits and _-.:/@$#+~."
     description: str | None = None
     "What it does, for the model."
     input_schema: dict[str, Any] | None = None
@@ -554,7 +554,7 @@ class FunctionDefinition(ContractModel):
     """A function that may be called."""
 
     name: Annotated[str, Field(max_length=256, min_length=1)]
-    "Its name, unique among the functions of the request."
+    "Its name, unique among the functions of the request: letters, digits and _-.:/@$#+~."
     description: str | None = None
     "What it does, for the model."
     parameters: dict[str, Any] | None = None
@@ -867,7 +867,7 @@ class ResponsesTool(ContractModel):
     type: Annotated[str, Field(max_length=64)]
     "The kind of the tool."
     name: Annotated[str | None, Field(max_length=128, min_length=1)] = None
-    "Its name, unique among its neighbours."
+    "Its name, unique among its neighbours: letters, digits and _-.:/@$#+~."
     description: str | None = None
     "What it does, for the model."
     parameters: dict[str, Any] | None = None

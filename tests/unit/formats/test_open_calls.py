@@ -58,7 +58,6 @@ def test_llama_calls_behind_its_tag_anywhere() -> None:
 
 
 def test_free_text_of_a_bare_format_does_not_begin_like_a_call() -> None:
-    pytest.importorskip("llguidance")
     its = Vocabulary()
     for name in ("json", "llama3"):
         grammar = FORMATS[name].grammar(TOOLS, its.mark, parallel=True)

@@ -82,7 +82,6 @@ def test_plain_text_is_words(name: str) -> None:
 @EVERY
 @VOCABULARIES
 def test_the_grammar_takes_what_the_reader_reads(name: str, has_control_tokens: bool) -> None:
-    pytest.importorskip("llguidance")
     its = vocabulary(name, has_control_tokens)
     grammar = FORMATS[name].grammar(TOOLS, its.mark, parallel=True)
     calls = SAMPLES[name][SAMPLES[name].index(CALLS[name]) :]
@@ -97,7 +96,6 @@ def test_the_grammar_takes_what_the_reader_reads(name: str, has_control_tokens: 
 @EVERY
 @VOCABULARIES
 def test_the_grammar_refuses_other_names_other_arguments_and_a_second_call(name: str, has_control_tokens: bool) -> None:
-    pytest.importorskip("llguidance")
     its = vocabulary(name, has_control_tokens)
     calls = SAMPLES[name][SAMPLES[name].index(CALLS[name]) :]
     grammar = forced(FORMATS[name].grammar(TOOLS, its.mark, parallel=True), its.mark)
@@ -112,7 +110,6 @@ def test_the_grammar_refuses_other_names_other_arguments_and_a_second_call(name:
 
 @EVERY
 def test_a_tool_without_parameters_can_be_called(name: str) -> None:
-    pytest.importorskip("llguidance")
     from troth.domain import Tool
 
     its = Vocabulary()

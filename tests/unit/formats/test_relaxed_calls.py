@@ -96,7 +96,6 @@ def test_what_is_no_call_is_words() -> None:
 )
 @pytest.mark.parametrize("has_control_tokens", [False, True])
 def test_gemma_s_grammar_holds_the_schema(written: str, is_taken: bool, has_control_tokens: bool) -> None:
-    pytest.importorskip("llguidance")
     its = Vocabulary(FORMATS["gemma4"].markers if has_control_tokens else ())
     grammar = forced(FORMATS["gemma4"].grammar((PLAN,), its.mark, parallel=True), its.mark)
     refused = rejection(grammar, its, f"<|tool_call>call:plan{{{written}}}<tool_call|>")

@@ -115,7 +115,6 @@ def test_strings_stream_as_they_are_written() -> None:
     "name", ["qwen3_coder", "glm45", "glm47", "minimax_m2", "seed_oss", "deepseek_v32", "minicpm5"]
 )
 def test_the_grammar_holds_the_order_what_is_required_and_fixed_values(name: str) -> None:
-    pytest.importorskip("llguidance")
     its = Vocabulary()
     form = FORMATS[name]
     grammar = forced(form.grammar((EDIT,), its.mark, parallel=False), its.mark)
