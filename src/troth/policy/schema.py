@@ -38,7 +38,7 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {  # values at which a refused keyword 
     "dependentSchemas": ({},),
     "dependencies": ({},),
 }
-VISITS_MAX = 50_000  # of schemas, each as often as it is found deeper
+VISITS_MAX = 20_000  # of schemas, each as often as it is found deeper
 PATTERN_SIZE_MAX = 20_000  # characters, repetitions written out
 SCHEMAS = ("additionalProperties", "additionalItems", "items")
 LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
