@@ -54,8 +54,8 @@ STATED_WORDS = re.compile(
     "|at most [0-9]+ prompts|Field required|has no message|logit_bias|samplers|chat_template_kwargs|mixes token ids"
     "|goes with|n is not supported here|needs 'logprobs'|n_probs|cannot be held|both ask for a form|are one setting"
     "|no functions|none of the functions|another function|block is the|this model's chat template|chat template fails"
-    "|send one of them|result of a function follows|continue_final_message|other characters|written out"
-    "|leave one of them|is no JSON|is empty: an answer|has two schemas|is a json_schema without|there are no `functions`"
+    "|send one|result of a function follows|continue_final_message|other characters|written out"
+    "|leave one of them|is no JSON|is empty: an answer|has two schemas|is a json_schema without|names a function"
     "|nested (too )?deep|does not continue it|is no JSON schema|has the keyword|demands a call"
 )
 
