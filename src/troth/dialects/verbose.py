@@ -40,16 +40,13 @@ class VerboseChunks:
 
     def write(self, event: Event) -> bytes:
         """The frames that `event` causes."""
-        match event:
-            case Said(choice=0):
-                self._first.text += event.text
-            case Ended(choice=0):
-                self._first.finish, self._first.stop_text = event.finish, event.stop_text
-                self._first.tokens = event.tokens
-            case Finished():
-                return self._told(event.timings) + self._chunks.write(event)
-            case _:
-                pass
+        if isinstance(event, Finished):
+            return self._told(event.timings) + self._chunks.write(event)
+        if isinstance(event, Said) and event.choice == 0:
+            self._first.text += event.text
+        elif isinstance(event, Ended) and event.choice == 0:
+            self._first.finish, self._first.stop_text = event.finish, event.stop_text
+            self._first.tokens = event.tokens
         return self._chunks.write(event)
 
     def _told(self, timings: Timings) -> bytes:
