@@ -54,7 +54,12 @@ class LlamaDecoder:
         vocabulary = LlamaVocabulary(self._library, self._model)
         self.vocabulary: Vocabulary = vocabulary
         self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size)
-        self.cache_types = (options.cache_type_k or "f16", options.cache_type_v or _value_type(options))
+        self.cache_types = memory.cache_types(
+            exact=options.determinism == "strict",
+            key=options.cache_type_k,
+            value=options.cache_type_v,
+            head_width=memory.head_width(self._architecture(), self._number, self._api.llama_model_n_embd(self._model)),
+        )
         if options.memory_check and options.gpu_layers == 0:
             shape = self._shape()
             memory.check(path, shape.need(path.stat().st_size), shape, memory.available_bytes())
@@ -94,15 +99,17 @@ class LlamaDecoder:
             raise EngineFault(f"{path}: llama.cpp could not load the model: {self._library.last_error()}")
         return model
 
+    def _architecture(self) -> str:
+        return metadata(self._api, self._model, "general.architecture")
+
+    def _number(self, key: str) -> int | None:
+        text = metadata(self._api, self._model, key)
+        return int(text) if text.isdigit() else None
+
     def _shape(self) -> memory.Shape:
         api, model = self._api, self._model
-        arch = metadata(api, model, "general.architecture")
-
-        def number(key: str) -> int | None:
-            text = metadata(api, model, key)
-            return int(text) if text.isdigit() else None
-
-        key_width, value_width = memory.attention_widths(arch, number, api.llama_model_n_embd(model))
+        embedding = api.llama_model_n_embd(model)
+        key_width, value_width = memory.attention_widths(self._architecture(), self._number, embedding)
         return memory.Shape(
             layers=api.llama_model_n_layer(model),
             key_width=key_width,
@@ -328,8 +335,3 @@ class LlamaDecoder:
 
 def _bytes_pointer(array: State) -> Any:
     return array.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-
-
-def _value_type(options: LlamaCppOptions) -> str:
-    """Values beside keys of another format take the attention kernel whose sums do not depend on the batch."""
-    return "bf16" if options.determinism == "strict" else "f16"
