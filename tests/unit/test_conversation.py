@@ -120,6 +120,16 @@ class Silent:
         return None
 
 
+class Standing:
+    """One engine that is always ready."""
+
+    def __init__(self, engine: Generates) -> None:
+        self._engine = engine
+
+    async def ready(self, model: str) -> Generates:
+        return self._engine
+
+
 class Scene:
     """A conversation with one scripted engine, and an account to look at."""
 
@@ -132,7 +142,7 @@ class Scene:
         self.conversation = Conversation(
             policy=Policy([ServedModel("m", "chat", "scripted")], settings, {}, draw_seed=lambda: 42),
             prompts=self.prompts,
-            engines={"m": cast(Generates, self.engine)},
+            engines=Standing(cast(Generates, self.engine)),
             interpreter_factory=Silent,
             on_clamped=self.clamped.append,
         )

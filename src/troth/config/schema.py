@@ -156,6 +156,25 @@ class ModelSettings(Section):
         "docs/formats.md.",
     )
     sampling: SamplingSettings = Field(SamplingSettings(), description="This model's sampling defaults.")
+    slot: Name | None = Field(
+        None, description="Name of the model's place at /api/slots, which clients may also use; null: the model's id."
+    )
+    lazy: bool = Field(
+        False, description="Fetch and load the model when a request wants it; otherwise at the start, which it can end."
+    )
+    pinned: bool = Field(False, description="Never unload the model for another one, nor for having nothing to do.")
+    idle_seconds: float | None = Field(
+        None,
+        gt=0,
+        json_schema_extra=unit("seconds"),
+        description="Unload the model when it had nothing to do for so long; null: as slots.idle_seconds.",
+    )
+    memory_mb: int | None = Field(
+        None,
+        ge=1,
+        json_schema_extra=unit("MiB"),
+        description="What the model counts for in slots.memory_mb; null: its files and a quarter more.",
+    )
     # An instance of the class that the engine declares: the loader validates it, no room here knows it.
     options: Any = Field(default_factory=dict, description="The engine's own options.")
 
@@ -246,6 +265,49 @@ class RoutingSettings(Section):
 
     unknown_model: Literal["serve_default", "refuse"] = Field(
         "serve_default", description="A model name that is not served gets the default model, or 404."
+    )
+
+
+class SlotsSettings(Section):
+    """Which models are in memory."""
+
+    memory_mb: int | None = Field(
+        None,
+        ge=1,
+        json_schema_extra=unit("MiB"),
+        description="Memory for all loaded models together: the least recently used goes for one that is wanted. "
+        "Null: no budget.",
+    )
+    idle_seconds: float | None = Field(
+        None,
+        gt=0,
+        json_schema_extra=unit("seconds"),
+        description="Unload models that had nothing to do for so long; null: never.",
+    )
+    when_loading: Literal["refuse", "wait"] = Field(
+        "refuse",
+        description="A request for a model that has to be loaded first gets 503 with Retry-After, or waits for it.",
+    )
+    wait_seconds: float = Field(
+        60.0, gt=0, json_schema_extra=unit("seconds"), description="How long it waits; then 503."
+    )
+    restart_seconds: float = Field(
+        1.0,
+        gt=0,
+        json_schema_extra=unit("seconds"),
+        description="Pause before a model whose engine died is loaded again; doubled each time in a row.",
+    )
+    restart_seconds_max: float = Field(
+        60.0, gt=0, json_schema_extra=unit("seconds"), description="The longest such pause."
+    )
+    crashes_max: int = Field(
+        5,
+        ge=1,
+        json_schema_extra=unit("crashes"),
+        description="So many in a row, and only POST /api/slots/NAME/load or a restart loads the model again.",
+    )
+    healthy_seconds: float = Field(
+        300.0, gt=0, json_schema_extra=unit("seconds"), description="A life so long ends a row of crashes."
     )
 
 
@@ -350,6 +412,7 @@ class Config(Section):
     errors: ErrorsSettings = ErrorsSettings()
     limits: LimitsSettings = LimitsSettings()
     routing: RoutingSettings = RoutingSettings()
+    slots: SlotsSettings = SlotsSettings()
     chat: ChatSettings = ChatSettings()
     thinking: ThinkingSettings = ThinkingSettings()
     messages: MessagesSettings = MessagesSettings()
