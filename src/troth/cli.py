@@ -17,7 +17,8 @@ from troth import __version__
 
 if TYPE_CHECKING:
     from troth.config.loader import Loaded
-    from troth.config.schema import Config, ModelSettings
+    from troth.config.models import ModelSettings
+    from troth.config.schema import Config
     from troth.sources.progress import Progress
     from troth.sources.store import ModelFiles, Store
 

@@ -6,7 +6,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from troth.config.schema import Config, ModelSettings
+from troth.config.models import ModelSettings
+from troth.config.schema import Config
 from troth.domain import ServedModel
 from troth.engines import registry
 from troth.engines.base import CacheReport, Engine, Generates

@@ -166,7 +166,7 @@ def test_events_arrive_in_order_and_the_account_is_filled() -> None:
 
     assert asyncio.run(scenario()) == list(HELLO)
     assert scene.account == Account(
-        model="m", prompt_tokens=20, cached_tokens=5, answer_tokens=2, queue_seconds=1.5, finish="stop"
+        model="m", route="default", prompt_tokens=20, cached_tokens=5, answer_tokens=2, queue_seconds=1.5, finish="stop"
     )
     assert scene.engine.ticket.cancels > 0
 

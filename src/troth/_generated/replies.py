@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 02f78c68d5119efed0f5492d1e3bddf99d76c6e9822858850604ccb9c58b371b; datamodel-code-generator 0.89.0
+sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -399,16 +399,28 @@ class ModelSlotState(ContractModel):
     message: str
     "Why it is in this state; may be empty."
     updated_at: Annotated[float, Field(ge=0.0)]
-    "Since when"
+    "Since when, in Unix seconds."
 
 
-class ModelSlot(ModelSlotState):
+class ModelSlot(ContractModel):
     """One slot, and its model."""
 
     id: str
     "The slot's name once more."
+    name: str
+    "The slot's name."
+    state: Literal["offline", "pulling", "starting", "warming", "ready", "serving", "idle", "unloading", "error"]
+    "Where a model is on its way into memory and out of it."
     status: Literal["offline", "pulling", "starting", "warming", "ready", "serving", "idle", "unloading", "error"]
     "Where a model is on its way into memory and out of it."
+    model_id: str
+    "The model that it holds."
+    backend: str
+    "The engine that computes it."
+    message: str
+    "Why it is in this state; may be empty."
+    updated_at: Annotated[float, Field(ge=0.0)]
+    "Since when, in Unix seconds."
     kind: str
     "What the model is for."
     aliases: list[str]
@@ -424,7 +436,7 @@ class ModelSlot(ModelSlotState):
     crashes: Annotated[int, Field(ge=0)]
     "How often in a row it failed."
     memory_mb: Annotated[float, Field(ge=0.0)]
-    "What it counts for in the budget"
+    "What it counts for in the budget, in MiB."
     idle_seconds: Annotated[float | None, Field(...)]
     "Quiet time until it is unloaded; null for never."
 

@@ -57,7 +57,7 @@ class ModelSlots:
     async def model_slot_capacity(self, call: Call) -> Answer:
         """The memory that models count for."""
         slots, budget = list(self._fleet.slots.values()), self._fleet.memory_bytes
-        used = [slot for slot in slots if slot.is_dispatchable or slot.is_loading]
+        used = [slot for slot in slots if slot.takes_memory]
         return Whole(
             {
                 "per_slot": {

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from troth.engines.base import Engine
 from troth.errors import EngineFault, Refusal, Unavailable
 from troth.fleet.slot import Slot
-from troth.fleet.states import LOADING, SlotState
+from troth.fleet.states import SlotState
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,8 @@ class Fleet:
         self._settings = settings
         self._room = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        for slot in slots:
+            slot.admit = self._admit
 
     @property
     def memory_bytes(self) -> int | None:
@@ -121,27 +123,21 @@ class Fleet:
             await slot.mourn()
         loading = asyncio.ensure_future(self.load(slot))
         loading.add_done_callback(_retrieve)
-        if self._settings.when_loading == "refuse" or not slot.facts.lazy:
-            await asyncio.wait([loading], timeout=0)
-            if loading.done():
-                loading.result()  # raises what kept it from being loaded
-            raise slot.unavailable()
-        done, _ = await asyncio.wait([loading], timeout=self._settings.wait_seconds)
+        patience = 0 if self._settings.when_loading == "refuse" else self._settings.wait_seconds
+        done, _ = await asyncio.wait([loading], timeout=patience)
         if not done:
             raise slot.unavailable()
-        loading.result()
+        loading.result()  # raises what kept it from being loaded
 
     async def load(self, slot: Slot, *, by_hand: bool = False) -> None:
         """The slot's model answers, and others made room for it. Raises Unavailable, LoadFailed."""
-        if slot.is_dispatchable:
-            return
-        if slot.state not in LOADING:
-            async with self._room:
-                if slot.state not in LOADING and not slot.is_dispatchable:
-                    await self._make_room(slot)
-                    slot.begin_loading(by_hand=by_hand)
-                    await asyncio.sleep(0)  # it has begun: whoever comes next counts its memory
         await slot.load(by_hand=by_hand)
+
+    async def _admit(self, slot: Slot, enter: Callable[[], None]) -> None:
+        """There is memory for the slot, and it is counted."""
+        async with self._room:
+            await self._make_room(slot)
+            enter()
 
     async def _make_room(self, wanted: Slot) -> None:
         """The memory budget has room for the slot: the least recently used of the others have gone."""
@@ -166,7 +162,7 @@ class Fleet:
             await victim.unload(why=f"room for {wanted.name}")
 
     def _used(self) -> int:
-        return sum(slot.memory_bytes for slot in self.slots.values() if slot.is_dispatchable or slot.is_loading)
+        return sum(slot.memory_bytes for slot in self.slots.values() if slot.takes_memory)
 
 
 def _may_start(slot: Slot) -> bool:

@@ -27,6 +27,7 @@ RETRY_SECONDS = 2
 LOGGED_STEPS = 4  # of a load
 
 Report = Callable[[float], None]  # 0.0 … 1.0
+Admit = Callable[["Slot", Callable[[], None]], Awaitable[None]]  # memory is there for it: the callable is called then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,7 @@ class Slot:
         self.engine: Engine | None = None
         self.load_progress = 0.0
         self._making = making
+        self.admit: Admit = _anyone
         self._loading: asyncio.Task[None] | None = None
         self._watchers: set[asyncio.Queue[SlotNews]] = set()
 
@@ -101,6 +103,11 @@ class Slot:
     def is_loading(self) -> bool:
         """True while it is on its way into memory."""
         return self.state in LOADING
+
+    @property
+    def takes_memory(self) -> bool:
+        """True while its model is in memory, comes or goes."""
+        return self.state not in (SlotState.OFFLINE, SlotState.PULLING, SlotState.ERROR)
 
     @property
     def is_busy(self) -> bool:
@@ -203,7 +210,7 @@ class Slot:
             if not self._making.has_files():
                 self._go(SlotState.PULLING, "fetching its files")
                 await asyncio.to_thread(self._making.pull, self._note_progress)
-            self._go(SlotState.STARTING)
+            await self.admit(self, lambda: self._go(SlotState.STARTING))
             self.load_progress = 0.0
             engine = self.engine = self._making.make()
             self._go(SlotState.WARMING)
@@ -211,6 +218,9 @@ class Slot:
             await self._making.look_at(engine)
         except asyncio.CancelledError:
             await self._drop(engine, SlotState.OFFLINE, "the load was given up")
+            raise
+        except Unavailable as refusal:  # no memory now, or the server ends: nothing is wrong with the model
+            await self._drop(engine, SlotState.OFFLINE, refusal.message)
             raise
         except Refusal as refusal:
             await self._drop(engine, SlotState.ERROR, refusal.message)
@@ -364,6 +374,10 @@ class Slot:
                 if queue.full():
                     queue.get_nowait()
                 queue.put_nowait(replace(self.news()))
+
+
+async def _anyone(slot: Slot, enter: Callable[[], None]) -> None:
+    enter()
 
 
 def _retrieve(task: asyncio.Task[None]) -> None:

@@ -36,9 +36,9 @@ LOADING = frozenset({SlotState.PULLING, SlotState.STARTING, SlotState.WARMING})
 
 
 def path_between(state: SlotState, target: SlotState) -> tuple[SlotState, ...]:
-    """The states to go through to reach `target`, itself last: it, or READY first. Empty when there is no way."""
+    """The states to go through to reach `target`, itself last, with at most one between. Empty: there is no way."""
     if target in FOLLOWERS[state]:
         return (target,)
-    if SlotState.READY in FOLLOWERS[state] and target in FOLLOWERS[SlotState.READY]:
-        return (SlotState.READY, target)
-    return ()
+    others = FOLLOWERS[state] - {SlotState.PULLING}  # that one is for files that are not here
+    between = [each for each in SlotState if each in others and target in FOLLOWERS[each]]
+    return (between[0], target) if between else ()
