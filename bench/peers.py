@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -29,6 +30,10 @@ def refusal_of(request: ChatCompletionRequest) -> bytes:
     return REFUSAL % (path, b"leave it out or send false", path)
 
 
+def _nothing_to_pull(model: object, report: object) -> NoReturn:
+    raise AssertionError("no model is configured")
+
+
 def troth() -> ASGIApp:
     """Troth as `troth serve` starts it, its log included, without a model."""
     from troth.app import build
@@ -37,7 +42,7 @@ def troth() -> ASGIApp:
 
     config = Config.model_construct(**{**Config().__dict__, "models": ()})
     log.configure(config.log.level)
-    return build(config, {}).asgi(lambda: None)
+    return build(config, {}, _nothing_to_pull).asgi(lambda: None)
 
 
 def fastapi() -> ASGIApp:

@@ -282,5 +282,7 @@ def _create(path: Path, options: BaseModel, draft: Path | None) -> ScriptedEngin
 
 
 if __name__ == "__main__":
-    registry.REGISTRY["scripted"] = registry.Registration(("chat",), lambda: ScriptedOptions, _create)
+    registry.REGISTRY["scripted"] = registry.Registration(
+        ("chat",), lambda: ScriptedOptions, lambda options: HONOURS, _create
+    )
     sys.exit(cli.main())

@@ -26,14 +26,15 @@ ARROWS: dict[str, set[str]] = {
     "engines": set(),
     "prompt": {"formats", "engines.base"},
     "scheduler": {"engines.base"},
+    "fleet": {"engines.base"},
     "watch": {"engines.base"},
     "conversation": {"policy", "prompt", "reply", "engines.base"},
     "together": {"conversation"},
-    "dialects": {"conversation", "together", "reply", "engines.base"},
+    "dialects": {"conversation", "together", "reply", "engines.base", "fleet"},
     "edge": {"watch"},
     "listening": set(),
 }
-TOP = {"app", "cli", "__main__", "__init__"}
+TOP = {"app", "settings", "keeping", "cli", "__main__", "__init__"}
 
 # Libraries that belong to one room, so that replacing one means reading one room.
 OWNERS = {

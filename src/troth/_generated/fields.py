@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 43e06e7c5f01a99bda985fec96d5dd4504e77990fa6472d2af6954a7e805e58a; datamodel-code-generator 0.89.0
+sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1256,6 +1256,26 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
     "ReleaseHandleParameters": {
         "name": FieldRule(contract_class="honoured"),
         "model": FieldRule(contract_class="honoured"),
+    },
+    "RetrieveModelSlotParameters": {
+        "name": FieldRule(contract_class="honoured"),
+    },
+    "ModelSlotStateParameters": {
+        "name": FieldRule(contract_class="honoured"),
+    },
+    "StreamModelSlotStateParameters": {
+        "name": FieldRule(contract_class="honoured"),
+    },
+    "LoadModelSlotParameters": {
+        "name": FieldRule(contract_class="honoured"),
+    },
+    "UnloadModelSlotParameters": {
+        "name": FieldRule(contract_class="honoured"),
+        "force": FieldRule(contract_class="honoured"),
+    },
+    "RestartModelSlotParameters": {
+        "name": FieldRule(contract_class="honoured"),
+        "force": FieldRule(contract_class="honoured"),
     },
 }
 

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 43e06e7c5f01a99bda985fec96d5dd4504e77990fa6472d2af6954a7e805e58a; datamodel-code-generator 0.89.0
+sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -767,6 +767,52 @@ class ReleaseHandleParameters(ContractModel):
     "The `handle` that the conversation was sent with."
     model: Annotated[str | None, Field(max_length=512)] = None
     "Only this chat model, by id or alias; every model when absent."
+
+
+class RetrieveModelSlotParameters(ContractModel):
+    """Parameters of retrieve_model_slot, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+
+
+class ModelSlotStateParameters(ContractModel):
+    """Parameters of model_slot_state, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+
+
+class StreamModelSlotStateParameters(ContractModel):
+    """Parameters of stream_model_slot_state, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+
+
+class LoadModelSlotParameters(ContractModel):
+    """Parameters of load_model_slot, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+
+
+class UnloadModelSlotParameters(ContractModel):
+    """Parameters of unload_model_slot, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+    force: bool | None = None
+    "Whether a pinned slot, or one that is loading, is unloaded too."
+
+
+class RestartModelSlotParameters(ContractModel):
+    """Parameters of restart_model_slot, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+    force: bool | None = None
+    "Whether a pinned slot, or one that is loading, is unloaded too."
 
 
 class AnthropicBlock(ContractModel):

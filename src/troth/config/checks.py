@@ -15,6 +15,8 @@ from troth.config.faults import KeyPath, dotted, nearest, shown
 from troth.sources.address import parse_address
 from troth.sources.faults import SourceFault
 
+SLOT_WORDS = ("metrics", "capacity")  # paths beside those of the slots
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -53,9 +55,13 @@ def _check_names(written: Written) -> None:
         aliases = entry.get("aliases")
         named: list[tuple[KeyPath, Any]] = [(("models", index, "id"), entry.get("id"))]
         named += [(("models", index, "aliases", at), alias) for at, alias in enumerate(_items(aliases))]
+        if entry.get("slot") not in (entry.get("id"), *_items(aliases)):  # its own names may be the slot's too
+            named.append((("models", index, "slot"), entry.get("slot")))
         for path, name in named:
             if not isinstance(name, str) or path in written.unreadable:
                 continue
+            if path[-1] == "slot" and (name in SLOT_WORDS or "/" in name):
+                written.fault(path, f"{shown(name)} is part of a path at /api/slots: choose another name")
             if name in owners:
                 first = owners[name]
                 written.fault(path, f"the name {shown(name)} is taken by {dotted(first)} ({written.place(first)})")

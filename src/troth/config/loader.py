@@ -18,8 +18,9 @@ from pydantic import BaseModel, ValidationError
 from troth.config.checks import Known, check, entries
 from troth.config.document import Written, place_for, put, read_document, store
 from troth.config.faults import ConfigFaults, Fault, KeyPath, nearest, shown
+from troth.config.models import DEFAULT_MODEL_ID, DEFAULT_SOURCE, ModelSettings
 from troth.config.origins import origins_of
-from troth.config.schema import DEFAULT_MODEL_ID, DEFAULT_SOURCE, Config, HubSettings, ModelSettings
+from troth.config.schema import Config, HubSettings
 from troth.config.words import Shape
 
 EngineOptions = Callable[[str], type[BaseModel]]

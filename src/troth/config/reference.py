@@ -14,7 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from troth.config.schema import Config, ModelSettings, SamplingSettings, default_model
+from troth.config.models import ModelSettings, SamplingSettings, default_model
+from troth.config.schema import Config
 from troth.config.words import Shape
 from troth.domain import Sampling
 

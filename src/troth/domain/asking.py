@@ -17,6 +17,7 @@ class Account:
 
     request_id: str = ""
     model: str = ""
+    route: str = ""  # the rule that chose the model
     prompt_tokens: int = 0
     cached_tokens: int = 0
     answer_tokens: int = 0
@@ -336,6 +337,7 @@ class ServedModel:
     aliases: tuple[str, ...] = ()
     honours: frozenset[str] = frozenset()
     sampling: Mapping[str, Any] = field(default_factory=dict)  # the operator's defaults for this model
+    slot: str = ""  # the name of its place
 
 
 @dataclass(frozen=True, slots=True)

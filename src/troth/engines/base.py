@@ -18,7 +18,7 @@ from troth.domain import Grammar, GrammarSource, Job, Sampling, Steering, Though
 
 State = npt.NDArray[np.uint8]  # the saved memory of one sequence
 FILL_MARKS = ("prefix", "suffix", "middle", "repository", "separator")
-EngineStatus = Literal["loading", "ready", "failed", "stopped"]
+EngineStatus = Literal["loading", "ready", "failed", "stopped", "offline"]
 LoadProgress = Callable[[float], bool | None]  # 0.0 … 1.0, on the engine's thread; False: give up
 
 

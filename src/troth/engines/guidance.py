@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -57,7 +59,15 @@ class CompiledGrammar:
 class Guides:
     """Compiles grammars for one vocabulary. Safe from any thread."""
 
-    def __init__(self, tokenizer: LLTokenizer, size: int, limits: GrammarLimits | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: LLTokenizer,
+        size: int,
+        limits: GrammarLimits | None = None,
+        in_use: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """`in_use`: what the tokenizer reads stays while one is entered; it may raise Unavailable."""
+        self._in_use = in_use
         self._tokenizer = tokenizer
         self._size = size
         self._limits = limits or GrammarLimits()
@@ -73,18 +83,22 @@ class Guides:
             if (known := self._kept.get(source)) is not None:
                 self._kept.move_to_end(source)
                 return known
+        with self._in_use():
+            compiled = CompiledGrammar(source, self._made(source))
+        with self._lock:
+            self._kept[source] = compiled
+            while len(self._kept) > KEPT_GRAMMARS:
+                self._kept.popitem(last=False)
+        return compiled
+
+    def _made(self, source: GrammarSource) -> LLMatcher:
         from llguidance import LLMatcher
 
         matcher = LLMatcher(self._tokenizer, _assembled(source), log_level=0, limits=self._parser_limits())
         if matcher.is_error():
             raise GrammarFault(_words(matcher.get_error()))
         self._try(matcher.deep_copy())
-        compiled = CompiledGrammar(source, matcher)
-        with self._lock:
-            self._kept[source] = compiled
-            while len(self._kept) > KEPT_GRAMMARS:
-                self._kept.popitem(last=False)
-        return compiled
+        return matcher
 
     def _try(self, matcher: LLMatcher) -> None:
         """The first token has been thought of, which is dear for some grammars. Raises GrammarFault without one."""

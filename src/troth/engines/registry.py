@@ -19,6 +19,7 @@ class Registration:
 
     kinds: tuple[str, ...]  # the model kinds that it can serve
     options: Callable[[], type[BaseModel]]
+    honours: Callable[[BaseModel], frozenset[str]]  # with these options
     create: Callable[[Path, BaseModel, Path | None], Decodes]
 
 
@@ -34,7 +35,13 @@ def _llama_cpp(path: Path, options: BaseModel, draft: Path | None) -> Decodes:
     return LlamaCpp(path, cast(LlamaCppOptions, options), draft)
 
 
-REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp)}
+def _llama_cpp_honours(options: BaseModel) -> frozenset[str]:
+    from troth.engines.llama_cpp import HONOURS
+
+    return HONOURS
+
+
+REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp_honours, _llama_cpp)}
 
 
 def names() -> tuple[str, ...]:
@@ -45,6 +52,11 @@ def names() -> tuple[str, ...]:
 def options_of(name: str) -> type[BaseModel]:
     """The options class of an engine. Raises KeyError for an unknown name."""
     return REGISTRY[name].options()
+
+
+def honours(name: str, options: BaseModel) -> frozenset[str]:
+    """The request fields that an engine with these options does."""
+    return REGISTRY[name].honours(options)
 
 
 def create(name: str, path: Path, options: BaseModel, draft: Path | None = None) -> Decodes:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from troth.config.loader import load
+from troth.config.models import SamplingSettings
 from troth.config.origins import leaves
 from troth.config.reference import render
-from troth.config.schema import Config, SamplingSettings
+from troth.config.schema import Config
 from troth.engines import registry
 
 FOLDER = Path(__file__).parents[3] / "config"

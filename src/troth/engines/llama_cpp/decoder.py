@@ -53,7 +53,8 @@ class LlamaDecoder:
         )
         vocabulary = LlamaVocabulary(self._library, self._model)
         self.vocabulary: Vocabulary = vocabulary
-        self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size)
+        self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size, in_use=vocabulary.in_use)
+        self._close_vocabulary = vocabulary.close
         self.cache_types = memory.cache_types(
             exact=options.determinism == "strict",
             key=options.cache_type_k,
@@ -329,6 +330,7 @@ class LlamaDecoder:
         if self.proposer is not None:
             self.proposer.close()
         self._rows = np.empty((0, 0), np.float32)
+        self._close_vocabulary()
         self._api.llama_free(self._context)
         self._api.llama_model_free(self._model)
 
