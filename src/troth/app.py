@@ -23,7 +23,9 @@ from troth import __version__
 from troth._generated.fields import FIELDS
 from troth.config.schema import Config
 from troth.conversation import Conversation
+from troth.deciding import Decisions
 from troth.dialects.anthropic_messages import AnthropicMessages
+from troth.dialects.decisions import SystemOne
 from troth.dialects.engine_state import Engines
 from troth.dialects.model_slots import ModelSlots, SlotWords
 from troth.dialects.models import Models
@@ -50,6 +52,7 @@ from troth.prompt.script import Script
 from troth.reply.text import TextInterpreters
 from troth.settings import (
     FAREWELL_SECONDS,
+    decision_limits,
     edge_settings,
     fleet_settings,
     policy_settings,
@@ -146,6 +149,7 @@ class Server:
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
+            SystemOne(Decisions(self.conversation, decision_limits(self.config))),
             Models(self.states, facts),
             Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render)),
             Slots(engines),

@@ -53,6 +53,7 @@ HAL0_CODES: Mapping[str, str] = {
     "method_not_allowed": "system.http_405",
     "body_too_large": "system.http_413",
     "unsupported_media_type": "system.http_415",
+    "invalid_question": "validation.unprocessable",
     "queue_full": "system.rate_limited",
     "client_closed_request": "system.http_499",
     "internal_error": "system.internal",

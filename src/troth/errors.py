@@ -10,6 +10,7 @@
     ├── Conflict                  409     conflict_error          illegal_transition, slot_pinned
     ├── BodyTooLarge              413     invalid_request_error   body_too_large
     ├── UnsupportedMedia          415     invalid_request_error   unsupported_media_type
+    ├── Unprocessable             422     invalid_request_error   invalid_question
     ├── QueueFull                 429     rate_limit_error        queue_full         Retry-After
     ├── ClientGone                499     (log and metric only: nobody is there to read it)
     ├── EngineFault               500     server_error            engine_error
@@ -140,6 +141,14 @@ class UnsupportedMedia(Refusal):
     status = 415
     type = "invalid_request_error"
     code = "unsupported_media_type"
+
+
+class Unprocessable(Refusal):
+    """A question that cannot be answered as it was asked (System One, `/v1/systemone`)."""
+
+    status = 422
+    type = "invalid_request_error"
+    code = "invalid_question"
 
 
 class QueueFull(Refusal):

@@ -67,6 +67,7 @@ class Kept:
             honours=registry.honours(model.engine, model.options),
             sampling=model.sampling.given(),
             slot=self.slot.name,
+            also=("decision",) if model.decides else (),
         )
 
     def totals(self) -> Counters:

@@ -7,6 +7,7 @@ from troth.dialects.served import ServerFacts
 from troth.edge.settings import EdgeSettings
 from troth.fleet.backoff import BackOffLimits
 from troth.fleet.fleet import FleetSettings
+from troth.policy.decisions import DecisionLimits
 from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
 from troth.policy.terms import PolicySettings
 from troth.prompt.render import PromptSettings
@@ -25,6 +26,11 @@ def fleet_settings(config: Config) -> FleetSettings:
         when_loading=config.slots.when_loading,
         wait_seconds=config.slots.wait_seconds,
     )
+
+
+def decision_limits(config: Config) -> DecisionLimits:
+    """The knobs of decisions."""
+    return DecisionLimits(**config.decisions.model_dump())
 
 
 def back_off_limits(config: Config) -> BackOffLimits:

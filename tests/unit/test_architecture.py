@@ -30,7 +30,8 @@ ARROWS: dict[str, set[str]] = {
     "watch": {"engines.base"},
     "conversation": {"policy", "prompt", "reply", "engines.base"},
     "together": {"conversation"},
-    "dialects": {"conversation", "together", "reply", "engines.base", "fleet"},
+    "deciding": {"conversation", "policy", "reply", "engines.base"},
+    "dialects": {"conversation", "together", "deciding", "reply", "engines.base", "fleet"},
     "edge": {"watch"},
     "listening": set(),
 }

@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
+sha256 of openapi/: 7cfb46d2db526cddae98f22c213c3e45b332ad839ca14974858e6922237a836e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -661,6 +661,14 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "betas": FieldRule(contract_class="inert"),
         "inference_geo": FieldRule(contract_class="inert"),
         "speed": FieldRule(contract_class="inert"),
+    },
+    "SystemOneRequest": {
+        "model": FieldRule(contract_class="honoured"),
+        "state": FieldRule(contract_class="honoured"),
+        "questions": FieldRule(contract_class="honoured"),
+        "images": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
+        "files": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
+        "videos": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
     },
     "CompletionRequest": {
         "temperature": FieldRule(contract_class="honoured"),

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
+sha256 of openapi/: 7cfb46d2db526cddae98f22c213c3e45b332ad839ca14974858e6922237a836e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -209,6 +209,23 @@ class PromptObject(ContractModel):
     "The text."
     multimodal_data: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
     "Pictures and sound for the text; not done yet."
+
+
+class SystemOneRequest(ContractModel):
+    """A state, and questions about it."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Who decides; the default model of decisions when absent."
+    state: Any | None = None
+    "What the questions are about: a text, a list of messages, an object with `messages`, or any other JSON."
+    questions: Any | None = None
+    "The questions by id, each {type, instructions, criteria}: `choice` with an object of options and their descriptions, `score` with a list of 2 to 10 levels, `noul` (yes or no) with nothing, or with descriptions of true and false."
+    images: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Pictures as evidence."
+    files: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Files as evidence."
+    videos: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Videos as evidence."
 
 
 class MessageFields(ContractModel):

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
+sha256 of openapi/: 7cfb46d2db526cddae98f22c213c3e45b332ad839ca14974858e6922237a836e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -148,6 +148,20 @@ OPERATIONS: dict[str, Operation] = {
         streams=False,
         open=False,
         summary="How many tokens the prompt of such a request has.",
+    ),
+    "decide": Operation(
+        id="decide",
+        handler="decide",
+        method="POST",
+        path="/v1/systemone",
+        dialect="openai",
+        body_model="SystemOneRequest",
+        parameters_model=None,
+        parameters=(),
+        media=("application/json",),
+        streams=False,
+        open=False,
+        summary="Questions about a state, answered as probabilities of named options.",
     ),
     "create_completion": Operation(
         id="create_completion",

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
+sha256 of openapi/: 7cfb46d2db526cddae98f22c213c3e45b332ad839ca14974858e6922237a836e; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, ConfigDict, Field
 from troth.contract import ContractModel
+from typing_extensions import TypeAliasType
 
 
 class AnthropicErrorError(ContractModel):
@@ -266,6 +267,48 @@ class FunctionCallDelta(ContractModel):
     "In the first piece."
     arguments: str
     "The next piece of the arguments' text."
+
+
+class SystemOneAnswerUsageInputTokensDetails(ContractModel):
+    """Of these tokens."""
+
+    cached_tokens: Annotated[int, Field(ge=0)]
+    "Those that did not have to be read again."
+
+
+class SystemOneAnswerUsage(ContractModel):
+    """What it took."""
+
+    input_tokens: Annotated[int, Field(ge=0)]
+    "Tokens of all prompts, each with the state."
+    output_tokens: Annotated[int, Field(ge=0)]
+    "Always 0."
+    input_tokens_details: SystemOneAnswerUsageInputTokensDetails | None = None
+    "Of these tokens."
+
+
+SystemOneDecisionProbabilitiesAdditionalProperty = TypeAliasType(
+    "SystemOneDecisionProbabilitiesAdditionalProperty", Annotated[float, Field(ge=0.0, le=1.0)]
+)
+
+
+class SystemOneDecision(ContractModel):
+    """One answer. Its keys are those of its type."""
+
+    type: Literal["choice", "score", "noul"]
+    "The question's type."
+    choice: str | None = None
+    "The likeliest option."
+    score: Annotated[float | None, Field(ge=0.0)] = None
+    "The expected level."
+    noul: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
+    "The probability of yes."
+    legend: dict[str, str] | None = None
+    "What the levels mean."
+    probabilities: dict[str, SystemOneDecisionProbabilitiesAdditionalProperty] | None = None
+    "By option or level; 1 in all."
+    confidence: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
+    "0: nothing is preferred; 1: certain."
 
 
 class ErrorDetail(ContractModel):
@@ -1266,6 +1309,17 @@ class CompletionPiece(ContractModel):
     "Of the tokens of this text, when they were asked for."
     finish_reason: Literal["stop", "length", "tool_calls", "function_call"] | None
     "Why the answer ended, in its last chunk."
+
+
+class SystemOneAnswer(ContractModel):
+    """The answers."""
+
+    model: str
+    "Who decided."
+    answers: dict[str, SystemOneDecision]
+    "By the questions' ids."
+    usage: SystemOneAnswerUsage
+    "What it took."
 
 
 class Error(ContractModel):

@@ -71,7 +71,8 @@ class ModelSettings(Section):
     """One model that is served."""
 
     id: Name = Field(description="The name that clients use.")
-    kind: Literal["chat"] = Field("chat", description="What the model is for.")
+    kind: Literal["chat", "decision"] = Field("chat", description="What the model is for.")
+    decides: bool = Field(False, description="Of a chat model: it answers /v1/systemone too.")
     engine: str = Field("llama_cpp", description="The registered engine that runs it.")
     source: Name = Field(
         description="The file: pypi:NAME==VERSION/path/in/wheel, hf:ORG/REPO/path/file[@REVISION], or a path "

@@ -185,6 +185,23 @@ class SlotsSettings(Section):
     )
 
 
+class DecisionsSettings(Section):
+    """How /v1/systemone decides."""
+
+    questions_max: int = Field(
+        64, ge=1, json_schema_extra=unit("questions"), description="Most questions of one request."
+    )
+    options_max: int = Field(255, ge=2, json_schema_extra=unit("options"), description="Most options of one question.")
+    option_bytes_max: int = Field(
+        256, ge=1, json_schema_extra=unit("bytes"), description="Longest name of an option, in UTF-8."
+    )
+    choice_temperature: float = Field(
+        1.0, gt=0, description="Flattens the probabilities of a choice above 1, sharpens them below: calibration."
+    )
+    score_temperature: float = Field(1.0, gt=0, description="The same for the levels of a score.")
+    noul_temperature: float = Field(1.0, gt=0, description="The same for yes and no.")
+
+
 class ChatSettings(Section):
     """How conversations become prompts."""
 
@@ -282,6 +299,7 @@ class Config(Section):
     limits: LimitsSettings = LimitsSettings()
     routing: RoutingSettings = RoutingSettings()
     slots: SlotsSettings = SlotsSettings()
+    decisions: DecisionsSettings = DecisionsSettings()
     chat: ChatSettings = ChatSettings()
     thinking: ThinkingSettings = ThinkingSettings()
     messages: MessagesSettings = MessagesSettings()

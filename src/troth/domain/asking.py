@@ -338,6 +338,11 @@ class ServedModel:
     honours: frozenset[str] = frozenset()
     sampling: Mapping[str, Any] = field(default_factory=dict)  # the operator's defaults for this model
     slot: str = ""  # the name of its place
+    also: tuple[str, ...] = ()  # further kinds that it serves
+
+    def serves(self, kind: str) -> bool:
+        """True when routes of this kind may ask it."""
+        return kind == self.kind or kind in self.also
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def _llama_cpp_honours(options: BaseModel) -> frozenset[str]:
     return HONOURS
 
 
-REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp_honours, _llama_cpp)}
+REGISTRY = {"llama_cpp": Registration(("chat", "decision"), _llama_cpp_options, _llama_cpp_honours, _llama_cpp)}
 
 
 def names() -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def choose(name: str | None, kind: str, terms: Terms) -> tuple[ServedModel, str]
     Raises: NotImplementedHere when no model of the kind is served, BadRequest when the name is a model of
     another kind, NotFound when the name is unknown and the operator refuses unknown names.
     """
-    of_kind = [model for model in terms.catalogue if model.kind == kind]
+    of_kind = [model for model in terms.catalogue if model.serves(kind)]
     if not of_kind:
         raise NotImplementedHere(f"No {kind} model is configured on this server.", param="model")
     if not name:

@@ -77,6 +77,8 @@ class Drafter:
         return {slot: draft[:length] for slot, draft in found.items()} if length > 0 else {}
 
     def _draft(self, choice: Choice, *, is_alone: bool) -> list[int]:
+        if choice.given:
+            return list(choice.given[len(choice.said) :][: self.tokens_max])
         memory, prompt = choice.memory, choice.request.job.prompt
         if memory is None:
             memory = choice.memory = Memory(prompt.tokens.tolist())

@@ -31,12 +31,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from troth.domain import NO_THOUGHTS, Began, FinishReason, Piece
+from troth.domain import NO_THOUGHTS, Began, FinishReason
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
 from troth.errors import EngineFault, Unavailable
 from troth.scheduler.batch import Batch, Turn, compose
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
+from troth.scheduler.hearing import give_sampler, picked, piece_of
 from troth.scheduler.outbox import Deliver, Outbox
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import PrefixCache
@@ -222,9 +223,8 @@ class Scheduler:
         turns = [turn for turn in batch.speakers if not turn.choice.is_reading]
         ready = [(turn.choice, turn.row, turn.draft) for turn in turns]
         ready += [(choice, row, ()) for choice, row in firsts if self._opens(choice)]
-        picks = [(choice.sampler, row) for choice, row, _ in ready if choice.sampler is not None]
-        assert len(picks) == len(ready)
-        for (choice, row, draft), token in zip(ready, self.decoder.pick(picks), strict=True):
+        tokens = picked(self.decoder, [(choice, row) for choice, row, _ in ready])
+        for (choice, row, draft), token in zip(ready, tokens, strict=True):
             if choice.request.is_over:
                 continue  # a sibling failed in this very step and took the request with it
             try:
@@ -253,18 +253,10 @@ class Scheduler:
 
     def _opens(self, choice: Choice) -> bool:
         """True when the choice may speak: it has its sampler. A budget of zero tokens ends it here."""
-        job = choice.request.job
-        if job.prompt.answer_tokens == 0:
+        if choice.request.job.prompt.answer_tokens == 0:
             self._end(choice, "length")
             return False
-        bias = dict(job.prompt.logit_bias)
-        if job.ignore_eos:
-            bias.update(dict.fromkeys(self.decoder.vocabulary.end_ids, float("-inf")))
-        seed = (job.seed + choice.index) % 0xFFFFFFFF
-        prompt = job.prompt
-        choice.sampler = self.decoder.sampler(
-            job.sampling, seed=seed, prompt=prompt.tokens, bias=bias, steering=prompt.steering, tells=job.as_drawn
-        )
+        give_sampler(self.decoder, choice)
         return True
 
     def _hear_all(self, choice: Choice, row: int, token: int, draft: Sequence[int]) -> None:
@@ -274,8 +266,7 @@ class Scheduler:
         while self._hear(choice, row + accepted, token) and accepted < len(draft) and draft[accepted] == token:
             choice.held += 1
             accepted += 1
-            assert choice.sampler is not None
-            (token,) = self.decoder.pick([(choice.sampler, row + accepted)])
+            (token,) = picked(self.decoder, [(choice, row + accepted)])
         if draft:
             self.drafter.note_draft(choice, len(draft), accepted, self.counters)
             if choice.slot >= 0 and accepted < len(draft):
@@ -298,7 +289,7 @@ class Scheduler:
         if token in self.decoder.vocabulary.end_ids:
             self._end(choice, "stop")
             return False
-        said = choice.interpreter.feed(self._piece(choice, token, row))
+        said = choice.interpreter.feed(piece_of(self.decoder, choice, token, row))
         if said is not None:
             request.events.append(replace(said, timings=request.timings()) if job.token_timings else said)
         if choice.interpreter.finish is not None:
@@ -307,22 +298,10 @@ class Scheduler:
         if guide is not None and guide.is_complete:
             self._end(choice, "stop")
             return False
-        if len(choice.said) == job.prompt.answer_tokens:
+        if len(choice.said) == (len(choice.given) or job.prompt.answer_tokens):
             self._end(choice, "length")
             return False
         return True
-
-    def _piece(self, choice: Choice, token: int, row: int) -> Piece:
-        """The token with its bytes, and its logprobs when they were asked for."""
-        job, vocabulary = choice.request.job, self.decoder.vocabulary
-        write = vocabulary.piece if token in job.prompt.shown_ids else vocabulary.spoken
-        if job.logprobs is None:
-            return Piece(token, write(token))
-        if job.as_drawn and choice.sampler is not None:
-            chosen, others = self.decoder.drawn(choice.sampler, token, job.logprobs)
-        else:
-            chosen, others = self.decoder.logprobs(row, token, job.logprobs)
-        return Piece(token, write(token), chosen, others, job.as_drawn)
 
     # ---- endings --------------------------------------------------------------------------------
 
