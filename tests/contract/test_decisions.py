@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from tests.contract.conftest import Connect, ServeWith
-from tests.contract.servers import quick
-from tests.support.live import config
+from tests.support.live import config, embedded
 
 PATH = "/v1/systemone"
 STATE = "My parcel is a week late and nobody answers the phone. I want to know where it is, today."
@@ -26,7 +25,7 @@ URGENT = {"type": "noul", "instructions": "Must somebody answer today?"}
 @pytest.fixture(scope="module")
 def decider(serve_with: ServeWith, connect: Connect) -> httpx.Client:
     """A client of a server whose chat model decides too."""
-    return connect(serve_with(config([quick(context_tokens=512, slots=2) | {"decides": True}])))
+    return connect(serve_with(config([embedded(context_tokens=512, slots=2) | {"decides": True}])))
 
 
 def decide(client: httpx.Client, state: Any = STATE, **questions: Any) -> dict[str, Any]:
@@ -57,7 +56,7 @@ def test_a_decision_is_the_same_alone_and_among_others(decider: httpx.Client) ->
         others = list(pool.map(lambda _: decide(decider, anger=ANGER, topic=TOPIC)["answers"]["topic"], range(4)))
 
     for other in others:
-        assert other["probabilities"] == pytest.approx(alone["probabilities"], abs=0.02)
+        assert other == alone
 
 
 def test_another_state_gives_another_answer(decider: httpx.Client) -> None:
