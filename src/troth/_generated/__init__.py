@@ -1,4 +1,4 @@
 """The contract as code. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
+sha256 of openapi/: 77e864a6fa8c21a6ea5f8c8575af78b9d11f6ccae62714a63d36b7b35504209d; datamodel-code-generator 0.89.0
 """
