@@ -272,7 +272,6 @@ def chat_places(text: str) -> Iterator[tuple[str, Body]]:
             "tools": [{"type": "function", "function": TOOL | {"parameters": {"properties": {"a": {"enum": [text]}}}}}],
         },
     )
-    assert tools
 
 
 def responses_places(text: str) -> Iterator[tuple[str, Body]]:
