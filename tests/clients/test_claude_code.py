@@ -99,6 +99,8 @@ def test_a_budget_far_above_the_context_is_cut_and_served(claude: Claude, serve_
 
     assert not told["is_error"], told
     assert told["result"]
+    account = wait_until(lambda: server.accounts(OPERATION), "the request was logged")[0]
+    assert account["finish"] == "stop", account
     with httpx.Client(base_url=server.url, trust_env=False) as client:
         assert Gauges(client).read()['troth:clamps_total{field="max_tokens"}'] >= 1
 
