@@ -15,6 +15,7 @@ from troth.prompt.template import TemplateLimits
 from troth.prompt.thinking import ThoughtLimits
 
 FAREWELL_SECONDS = 2.0  # for answers that were cut off after `server.stop_seconds` to say so
+PROMPTS_WAITING = 64  # that may wait for a thread at least: Claude Code counts 25 at once, however short the line is
 MEBIBYTE = 1 << 20
 
 
@@ -67,7 +68,7 @@ def prompt_settings(config: Config) -> PromptSettings:
     return PromptSettings(
         system_messages=config.chat.system_messages,
         prompt_threads=config.limits.prompt_threads,
-        queue_max=config.limits.queue_max,
+        queue_max=max(config.limits.queue_max, PROMPTS_WAITING),
         template=TemplateLimits(output_bytes_max=config.limits.template_output_bytes_max),
         thoughts=ThoughtLimits(
             budget_tokens=config.thinking.budget_tokens,

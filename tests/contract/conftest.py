@@ -13,6 +13,7 @@ from tests.contract import servers
 from tests.contract.servers import Settings
 from tests.support.judge import Document, Judge, judged_client, published_document
 from tests.support.live import LiveServer, ServeWith, config, shared_servers
+from tests.support.stage import Stage
 from tests.support.thinking_model import make_thinking_model
 
 __all__ = ["Connect", "ServeWith"]
@@ -71,3 +72,15 @@ def connect(judge: Judge) -> Iterator[Connect]:
 def client(server: LiveServer, connect: Connect) -> httpx.Client:
     """A client of the usual server whose every answer is judged."""
     return connect(server)
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory: pytest.TempPathFactory, embedded_model: Path) -> Stage:
+    """Models that say what they are told to, and their scripts."""
+    return Stage(tmp_path_factory.mktemp("stage"), embedded_model)
+
+
+@pytest.fixture(scope="session")
+def actors(stage: Stage, serve_with: ServeWith, connect: Connect) -> httpx.Client:
+    """A client of the server of these models."""
+    return connect(serve_with(stage.settings))

@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 7cfb46d2db526cddae98f22c213c3e45b332ad839ca14974858e6922237a836e; datamodel-code-generator 0.89.0
+sha256 of openapi/: 3f1cd2ee6d28fcda51feac59bb785c802a8a91a60203c271fd7c59b0eb711ffa; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "messages[assistant].content[text].text": FieldRule(contract_class="honoured"),
         "messages[assistant].content[text].cache_control": FieldRule(contract_class="inert"),
         "messages[assistant].content[refusal].type": FieldRule(contract_class="honoured"),
-        "messages[assistant].content[refusal].refusal": FieldRule(contract_class="guarded"),
+        "messages[assistant].content[refusal].refusal": FieldRule(contract_class="honoured"),
         "messages[assistant].tool_calls": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
         "messages[assistant].tool_calls[].id": FieldRule(contract_class="honoured"),
         "messages[assistant].tool_calls[].type": FieldRule(contract_class="guarded", neutral={"enum": ["function"]}),
@@ -263,7 +263,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "messages[assistant].reasoning_content": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
         "messages[assistant].reasoning": FieldRule(contract_class="alias", of="reasoning_content"),
         "messages[assistant].reasoning_details": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
-        "messages[assistant].refusal": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "messages[assistant].refusal": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
         "messages[assistant].audio": FieldRule(contract_class="guarded"),
         "messages[assistant].prefix": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "messages[assistant].partial": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
@@ -421,17 +421,19 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "input[].content": FieldRule(contract_class="honoured"),
         "input[].content[].type": FieldRule(
             contract_class="guarded",
-            neutral={"enum": ["input_text", "output_text", "text", "reasoning_text", "summary_text"]},
+            neutral={"enum": ["input_text", "output_text", "text", "refusal", "reasoning_text", "summary_text"]},
         ),
         "input[].content[].text": FieldRule(contract_class="honoured"),
+        "input[].content[].refusal": FieldRule(contract_class="honoured"),
         "input[].content[].annotations": FieldRule(contract_class="inert"),
         "input[].content[].logprobs": FieldRule(contract_class="inert"),
         "input[].summary": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
         "input[].summary[].type": FieldRule(
             contract_class="guarded",
-            neutral={"enum": ["input_text", "output_text", "text", "reasoning_text", "summary_text"]},
+            neutral={"enum": ["input_text", "output_text", "text", "refusal", "reasoning_text", "summary_text"]},
         ),
         "input[].summary[].text": FieldRule(contract_class="honoured"),
+        "input[].summary[].refusal": FieldRule(contract_class="honoured"),
         "input[].summary[].annotations": FieldRule(contract_class="inert"),
         "input[].summary[].logprobs": FieldRule(contract_class="inert"),
         "input[].call_id": FieldRule(contract_class="honoured"),
@@ -441,9 +443,10 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "input[].output": FieldRule(contract_class="honoured"),
         "input[].output[].type": FieldRule(
             contract_class="guarded",
-            neutral={"enum": ["input_text", "output_text", "text", "reasoning_text", "summary_text"]},
+            neutral={"enum": ["input_text", "output_text", "text", "refusal", "reasoning_text", "summary_text"]},
         ),
         "input[].output[].text": FieldRule(contract_class="honoured"),
+        "input[].output[].refusal": FieldRule(contract_class="honoured"),
         "input[].output[].annotations": FieldRule(contract_class="inert"),
         "input[].output[].logprobs": FieldRule(contract_class="inert"),
         "input[].id": FieldRule(contract_class="inert"),
@@ -1156,7 +1159,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "messages[assistant].content[text].text": FieldRule(contract_class="honoured"),
         "messages[assistant].content[text].cache_control": FieldRule(contract_class="inert"),
         "messages[assistant].content[refusal].type": FieldRule(contract_class="honoured"),
-        "messages[assistant].content[refusal].refusal": FieldRule(contract_class="guarded"),
+        "messages[assistant].content[refusal].refusal": FieldRule(contract_class="honoured"),
         "messages[assistant].tool_calls": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
         "messages[assistant].tool_calls[].id": FieldRule(contract_class="honoured"),
         "messages[assistant].tool_calls[].type": FieldRule(contract_class="guarded", neutral={"enum": ["function"]}),
@@ -1170,7 +1173,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "messages[assistant].reasoning_content": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
         "messages[assistant].reasoning": FieldRule(contract_class="alias", of="reasoning_content"),
         "messages[assistant].reasoning_details": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
-        "messages[assistant].refusal": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "messages[assistant].refusal": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
         "messages[assistant].audio": FieldRule(contract_class="guarded"),
         "messages[assistant].prefix": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "messages[assistant].partial": FieldRule(contract_class="guarded", neutral={"enum": [False]}),

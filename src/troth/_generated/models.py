@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 7cfb46d2db526cddae98f22c213c3e45b332ad839ca14974858e6922237a836e; datamodel-code-generator 0.89.0
+sha256 of openapi/: 3f1cd2ee6d28fcda51feac59bb785c802a8a91a60203c271fd7c59b0eb711ffa; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -276,11 +276,11 @@ class TextPart(ContractModel):
 
 
 class RefusalPart(ContractModel):
-    """OpenAI's text in place of an answer; not done."""
+    """What was said in place of an answer; it is read as what it is, text."""
 
     type: Literal["refusal"]
     "The form of this part."
-    refusal: Annotated[str, Guarded()]
+    refusal: str
     "The refusal's text."
 
 
@@ -523,11 +523,13 @@ class ResponsesPart(ContractModel):
     type: Annotated[
         str,
         Field(max_length=64),
-        Guarded(neutral={"enum": ["input_text", "output_text", "text", "reasoning_text", "summary_text"]}),
+        Guarded(neutral={"enum": ["input_text", "output_text", "text", "refusal", "reasoning_text", "summary_text"]}),
     ]
     "Its form; only text yet."
     text: str | None = None
     "The text."
+    refusal: str | None = None
+    "The text, of a part of this type."
     annotations: Annotated[Any | None, Inert()] = None
     "Links that a search left behind."
     logprobs: Annotated[Any | None, Inert()] = None
@@ -1236,8 +1238,8 @@ class AssistantMessage(MessageFields):
     "vLLM's name of `reasoning_content`."
     reasoning_details: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
     "OpenRouter's form of the reasoning; not done yet."
-    refusal: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
-    "OpenAI's text in place of an answer; not done."
+    refusal: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "What was said in place of an answer; it is read as what it is, text."
     audio: Annotated[dict[str, Any] | None, Guarded()] = None
     "A spoken answer to refer to; not done."
     prefix: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None

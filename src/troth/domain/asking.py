@@ -81,11 +81,11 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: requests have hundreds of them, and each would cost 2 µs more
 class Turn:
     """One message of a conversation: who speaks and the text said. Content is data, never markup.
 
-    A turn of the role `tool` is the result of the call `call_id`.
+    A turn of the role `tool` is the result of the call `call_id`. Nobody writes to one: `replace` makes another.
     """
 
     role: Role
