@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ from troth.domain import Call, ServedModel
 from troth.edge.assembly import create_asgi
 from troth.edge.settings import EdgeSettings
 from troth.engines import registry
+from troth.engines.child import Isolated
 from troth.errors import EngineFault, Unavailable
 from troth.listening import PatientServer, StartFault, listen, url_of
 from troth.policy.decide import Policy
@@ -54,6 +56,7 @@ from troth.reply.text import TextInterpreters
 from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits
+from troth.scheduler.revival import Revival
 from troth.sources.store import ModelFiles
 from troth.watch import log
 from troth.watch.generation import WatchedEngine
@@ -179,17 +182,35 @@ class Server:
     @asynccontextmanager
     async def _life(self, give_up: Callable[[], object]) -> AsyncIterator[None]:
         """Models load while the server already answers; at the end their memory is given back."""
-        async with asyncio.TaskGroup() as loading:
-            tasks = [loading.create_task(self._load(name, give_up)) for name in self.lanes]
+        revivals = {name: Revival(lane, partial(self._start, name)) for name, lane in self.lanes.items()}
+        async with asyncio.TaskGroup() as living:
+            tasks = [living.create_task(self._live(name, revival, give_up)) for name, revival in revivals.items()]
             try:
                 yield
             finally:
+                for revival in revivals.values():
+                    revival.stop()
                 await self.end_answers()
                 if tasks:
                     await asyncio.wait(tasks)
                 self.prompts.close()
 
-    async def _load(self, name: str, give_up: Callable[[], object]) -> None:
+    async def _live(self, name: str, revival: Revival, give_up: Callable[[], object]) -> None:
+        """The model was loaded, and loaded again whenever its engine ended by itself. One that cannot be loaded at the
+        start ends the server."""
+        try:
+            await self._start(name)
+        except EngineFault as fault:
+            self.faults.append(f"model {name}: {fault.message}")
+            logger.error("event=load_failed model=%s", name)
+            give_up()
+        except Unavailable:
+            return  # the server stops before the model was there
+        else:
+            await revival.run()
+
+    async def _start(self, name: str) -> None:
+        """The model is ready. Raises EngineFault, or Unavailable when the server stops first."""
         started, last = time.perf_counter(), [0.0]
 
         def progress(fraction: float) -> None:
@@ -197,16 +218,8 @@ class Server:
                 last[0] = fraction
                 logger.info("event=loading model=%s progress=%.2f", name, fraction)
 
-        try:
-            await self.lanes[name].start(progress)
-            await self.prompts.look_at(name, self.lanes[name].vocabulary)
-        except EngineFault as fault:
-            self.faults.append(f"model {name}: {fault.message}")
-            logger.error("event=load_failed model=%s", name)
-            give_up()
-            return
-        except Unavailable:
-            return  # the server stops before the model was there
+        await self.lanes[name].start(progress)
+        await self.prompts.look_at(name, self.lanes[name].vocabulary)
         report = self.lanes[name].report()
         logger.info(
             "event=ready model=%s load_seconds=%.2f slots=%d context_tokens=%d",
@@ -247,7 +260,10 @@ def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
         disk_budget_bytes=options.prefix_cache_disk_bytes,
         draft_tokens_max=options.draft_tokens_max,
     )
-    return Lane(model.id, registry.create(model.engine, files.main, options, files.draft), settings)
+    engine = registry.create(model.engine, files.main, options, files.draft)
+    if model.isolation == "process":
+        engine = Isolated(engine)
+    return Lane(model.id, engine, settings)
 
 
 def _served(model: ModelSettings, lane: Lane) -> ServedModel:

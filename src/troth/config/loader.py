@@ -21,6 +21,7 @@ from troth.config.faults import ConfigFaults, Fault, KeyPath, nearest, shown
 from troth.config.origins import origins_of
 from troth.config.schema import DEFAULT_MODEL_ID, DEFAULT_SOURCE, Config, HubSettings, ModelSettings
 from troth.config.words import Shape
+from troth.engines.registry import Isolating
 
 EngineOptions = Callable[[str], type[BaseModel]]
 
@@ -110,6 +111,7 @@ def load(
     engine_names: tuple[str, ...],
     guardable: frozenset[str],
     call_formats: tuple[str, ...] = (),
+    isolating: Isolating | None = None,
 ) -> Loaded:
     """The effective configuration, from defaults, the file, `--set` texts and flags by dotted key.
 
@@ -122,7 +124,7 @@ def load(
     units = _units(written, engine_options, engine_names)
     _retype(written, units)
     folder = path.parent.resolve() if path is not None else Path.cwd()
-    check(written, Known(engine_names, guardable, (folder, Path.cwd()), call_formats))
+    check(written, Known(engine_names, guardable, (folder, Path.cwd()), call_formats, isolating or {}))
     judge = _Judge(written, units)
     judge.judge()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -20,6 +20,8 @@ class Registration:
     kinds: tuple[str, ...]  # the model kinds that it can serve
     options: Callable[[], type[BaseModel]]
     create: Callable[[Path, BaseModel, Path | None], Decodes]
+    isolates: bool = False  # it may live in a process of its own: it pickles, and what it does crosses over
+    uncarried: Mapping[str, str] = field(default_factory=dict)  # but for these options, each with what it is for
 
 
 def _llama_cpp_options() -> type[BaseModel]:
@@ -34,12 +36,20 @@ def _llama_cpp(path: Path, options: BaseModel, draft: Path | None) -> Decodes:
     return LlamaCpp(path, cast(LlamaCppOptions, options), draft)
 
 
-REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp)}
+REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp, isolates=True)}
 
 
 def names() -> tuple[str, ...]:
     """The names that `engine:` accepts."""
     return tuple(sorted(REGISTRY))
+
+
+Isolating = Mapping[tuple[str, str], Mapping[str, str]]
+
+
+def isolating() -> Isolating:
+    """What may live in a process of its own, by engine and kind: the options that it cannot have there, with words."""
+    return {(name, kind): each.uncarried for name, each in REGISTRY.items() for kind in each.kinds if each.isolates}
 
 
 def options_of(name: str) -> type[BaseModel]:
