@@ -24,6 +24,10 @@ class Registration:
     uncarried: Mapping[str, str] = field(default_factory=dict)  # but for these options, each with what it is for
 
 
+# What the decoder of a process of its own cannot be given yet, by option.
+UNCARRIED = {"mmproj": "pictures and sound"}
+
+
 def _llama_cpp_options() -> type[BaseModel]:
     from troth.engines.llama_cpp import LlamaCppOptions
 
@@ -36,7 +40,7 @@ def _llama_cpp(path: Path, options: BaseModel, draft: Path | None) -> Decodes:
     return LlamaCpp(path, cast(LlamaCppOptions, options), draft)
 
 
-REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp, isolates=True)}
+REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp, isolates=True, uncarried=UNCARRIED)}
 
 
 def names() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from tests.unit.engines.test_llama_cpp import PROMPT, generate, text
 from troth.domain import GrammarSource, Sampling, Steering, ThoughtBounds, TokenIds
 from troth.engines.base import DecodeInterrupted, Decoder, GrammarFault, Sampler
 from troth.engines.child import Isolated
-from troth.engines.child.remote import RemoteDecoder
+from troth.engines.child.remote import Line, RemoteDecoder, RemoteGrammar, RemoteGrammars
 from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
 
 OPTIONS = LlamaCppOptions(context_tokens=1024, slots=3, determinism="fast")
@@ -137,6 +137,16 @@ def test_a_held_answer_is_the_same_and_so_is_what_its_guide_says(
 
     assert told[0] == told[1]
     assert text(near, told[0][0]).startswith("{")
+
+
+def test_a_grammar_of_an_earlier_process_is_compiled_anew(far: RemoteDecoder, prompt: TokenIds) -> None:
+    assert isinstance(far.grammars, RemoteGrammars)
+    known = far.grammars.compile(JSON)
+    stale = RemoteGrammar(JSON, 10_000, RemoteGrammars(Line(far._child, far._child.channels["grammars"])))
+
+    tokens, _ = held(far, prompt, HOT, Steering(grammar=known))
+
+    assert held(far, prompt, HOT, Steering(grammar=stale))[0] == tokens
 
 
 def test_reasoning_is_counted_and_closed_as_in_a_thread(near: Decoder, far: Decoder, prompt: TokenIds) -> None:

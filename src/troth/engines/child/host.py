@@ -14,9 +14,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from troth.domain import Grammar, GrammarSource, Steering
+from troth.domain import Grammar, GrammarSource
 from troth.engines.base import DecodeInterrupted, Decoder, Sampler
 from troth.engines.child.channel import Channel, ChannelClosed
 from troth.engines.child.words import (
@@ -220,8 +221,9 @@ class Host:
         return picked
 
     def _make_sampler(self, decoder: Decoder, order: SamplerOrder) -> None:
-        grammar = None if order.grammar is None else self._grammars[order.grammar]
-        steering = Steering(thoughts=order.thoughts, grammar=grammar) if order.is_steered else None
+        steering = order.steering
+        if steering is not None and order.grammar is not None:
+            steering = replace(steering, grammar=self._grammars[order.grammar])
         self._samplers[order.number] = decoder.sampler(
             order.sampling,
             seed=order.seed,

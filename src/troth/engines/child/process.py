@@ -118,7 +118,11 @@ class Child:
 
 def _flags() -> list[str]:
     """The child finds modules where this process does: not in the folder that it stands in, unless this one does."""
-    return [] if {"", os.getcwd()} & set(sys.path) else ["-P"]
+    try:
+        here = {"", os.getcwd()}
+    except FileNotFoundError:  # the folder has been removed
+        here = {""}
+    return [] if here & set(sys.path) else ["-P"]
 
 
 def ending(code: int | None) -> str:

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, cast
 from weakref import finalize
@@ -95,9 +96,10 @@ class RemoteVocabulary:
 class RemoteGrammar:
     """A grammar that the child has compiled and keeps under a number, as long as somebody here needs it."""
 
-    def __init__(self, source: GrammarSource, number: int) -> None:
+    def __init__(self, source: GrammarSource, number: int, owner: RemoteGrammars) -> None:
         self.source = source
         self.number = number
+        self.owner = owner
 
 
 class RemoteGrammars:
@@ -110,7 +112,7 @@ class RemoteGrammars:
     def compile(self, source: GrammarSource) -> RemoteGrammar:
         """The grammar of this source. Blocks for up to some hundred milliseconds. Raises GrammarFault."""
         unneeded = [self._unneeded.popleft() for _ in range(len(self._unneeded))]
-        grammar = RemoteGrammar(source, self._line.ask((source, unneeded)))
+        grammar = RemoteGrammar(source, self._line.ask((source, unneeded)), self)
         finalize(grammar, self._unneeded.append, grammar.number).atexit = False
         return grammar
 
@@ -257,22 +259,29 @@ class RemoteDecoder:
         tells: bool = False,
     ) -> Sampler:
         """A fresh sampler that has seen the prompt; with `steering` it has a guide."""
-        grammar = steering.grammar if steering is not None else None
-        assert grammar is None or isinstance(grammar, RemoteGrammar), "a grammar of another engine"
+        grammar = self._grammar_of(steering)
         order = SamplerOrder(
             number=next(self._numbers),
             sampling=sampling,
             seed=seed,
             prompt=prompt,
             bias=dict(bias),
-            is_steered=steering is not None,
-            thoughts=steering.thoughts if steering is not None else None,
+            steering=None if steering is None else replace(steering, grammar=None),
             grammar=grammar.number if grammar is not None else None,
             tells=tells,
         )
         self._posts.append(("sampler", order))
         self._needed += [grammar] if grammar is not None else []
-        return RemoteSampler(order.number, RemoteGuide() if order.is_steered else None, self._close_sampler)
+        return RemoteSampler(order.number, None if steering is None else RemoteGuide(), self._close_sampler)
+
+    def _grammar_of(self, steering: Steering | None) -> RemoteGrammar | None:
+        """The grammar, as this child knows it: the prompt may have been made while an earlier one lived."""
+        if steering is None or steering.grammar is None:
+            return None
+        grammar, grammars = steering.grammar, self.grammars
+        assert isinstance(grammar, RemoteGrammar), "a grammar of another engine"
+        assert isinstance(grammars, RemoteGrammars), "a grammar, and nothing that follows it"
+        return grammar if grammar.owner is grammars else grammars.compile(grammar.source)
 
     def _close_sampler(self, number: int) -> None:
         self._posts.append(("close_sampler", number))

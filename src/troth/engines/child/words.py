@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from troth.domain import Sampling, ThoughtBounds, ThoughtCount, TokenIds
+from troth.domain import Sampling, Steering, ThoughtCount, TokenIds
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder, Decodes, GrammarFault, Vocabulary
 from troth.errors import EngineFault, Refusal
 
@@ -100,15 +100,15 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplerOrder:
-    """A sampler that is to be made, under the number that it will be known by. A grammar is named by its number."""
+    """A sampler that is to be made, under the number that it will be known by. The grammar of its steering is left out
+    and named by its number."""
 
     number: int
     sampling: Sampling
     seed: int
     prompt: TokenIds
     bias: Mapping[int, float]
-    is_steered: bool
-    thoughts: ThoughtBounds | None
+    steering: Steering | None
     grammar: int | None
     tells: bool
 
