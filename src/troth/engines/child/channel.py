@@ -30,7 +30,7 @@ class Channel:
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
-        self._rest = bytearray()  # received and not yet taken
+        self._rest = b""  # received and not yet taken
 
     def send(self, message: Any) -> None:
         """The message is on its way. Raises ChannelClosed."""
@@ -44,9 +44,11 @@ class Channel:
             return False
 
         data = pickle.dumps(message, protocol=5, buffer_callback=stays_inside)
-        sizes = struct.pack(f"<{len(beside)}Q", *(view.nbytes for view in beside))
+        head = HEAD.pack(len(data), len(beside))
+        if beside:
+            head += struct.pack(f"<{len(beside)}Q", *(view.nbytes for view in beside))
         try:
-            self._socket.sendall(HEAD.pack(len(data), len(beside)) + sizes + data)
+            self._socket.sendall(head + data)
             for view in beside:
                 self._socket.sendall(view)
         except OSError as error:
@@ -54,6 +56,13 @@ class Channel:
 
     def receive(self) -> Any:
         """The next message, once it is there. Raises ChannelClosed."""
+        rest = self._rest or self._read()
+        if len(rest) >= HEAD.size:
+            size, count = HEAD.unpack_from(rest)
+            if len(rest) == HEAD.size + size and not count:  # nearly always: the whole message, and nothing else
+                self._rest = b""
+                return pickle.loads(memoryview(rest)[HEAD.size :])
+        self._rest = rest
         size, count = HEAD.unpack(self._take(HEAD.size))
         sizes = struct.unpack(f"<{count}Q", self._take(SIZE_BYTES * count))
         data = self._take(size)
@@ -78,18 +87,24 @@ class Channel:
         """The socket is given back. Nobody uses the channel any more."""
         self._socket.close()
 
+    def _read(self) -> bytes:
+        """What comes next. Raises ChannelClosed."""
+        try:
+            data = self._socket.recv(READ_BYTES)
+        except OSError as error:
+            raise ChannelClosed from error
+        if not data:
+            raise ChannelClosed
+        return data
+
     def _take(self, size: int) -> bytes:
-        while len(self._rest) < size:
-            try:
-                data = self._socket.recv(READ_BYTES)
-            except OSError as error:
-                raise ChannelClosed from error
-            if not data:
-                raise ChannelClosed
-            self._rest += data
-        taken = bytes(memoryview(self._rest)[:size])
-        del self._rest[:size]
-        return taken
+        parts, held = [self._rest], len(self._rest)
+        while held < size:
+            parts.append(self._read())
+            held += len(parts[-1])
+        whole = b"".join(parts)
+        self._rest = whole[size:]
+        return whole[:size]
 
     def _array(self, size: int) -> npt.NDArray[np.uint8]:
         """The next `size` bytes, received where they stay."""

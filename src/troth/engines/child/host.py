@@ -240,9 +240,9 @@ def _serve(channel: Channel, answer: Callable[[Any], Any]) -> None:
         while True:
             question = channel.receive()
             try:
-                said: Answer | Failed = Answer(answer(question))
+                said: Answer = (answer(question), None)
             except Exception as error:  # the boundary of the process: whoever asked is told
-                said = Failed.of(error, logger)
+                said = (None, Failed.of(error, logger))
             channel.send(said)
     except ChannelClosed:
         return

@@ -30,9 +30,7 @@ from troth.engines.child.channel import Channel, ChannelClosed
 from troth.engines.child.process import Child
 from troth.engines.child.words import (
     Adds,
-    Answer,
     Facts,
-    Failed,
     GuideState,
     Pick,
     Picked,
@@ -54,13 +52,12 @@ class Line:
         try:
             with self._lock:
                 self._channel.send(question)
-                answer = self._channel.receive()
+                value, failed = self._channel.receive()
         except ChannelClosed as closed:
             raise self._child.fault() from closed
-        if isinstance(answer, Failed):
-            raise answer.error()
-        assert isinstance(answer, Answer)
-        return answer.value
+        if failed is not None:
+            raise failed.error()
+        return value
 
 
 class RemoteVocabulary:

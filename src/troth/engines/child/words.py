@@ -130,13 +130,6 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a question gave."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
     """What a question raised: the name of the fault and its words."""
 
@@ -159,6 +152,7 @@ class Failed:
         return FAULTS.get(self.name, ChildFault)(self.text)
 
 
+Answer = tuple[Any, Failed | None]  # what a question gave, or what it raised: a plain tuple pickles in no time
 Pick = tuple[int, int, tuple[int, ...]]  # a sampler's number, a row, the draft that goes on from there
 Picked = list[tuple[int, GuideState | None]]  # a token for the row, and one more for every token of the draft that came
 Adds = list[tuple[int, Any, int, int]]  # slot, tokens, position, rows
