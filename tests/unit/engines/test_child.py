@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -20,7 +21,8 @@ from tests.support.live import wait_until
 from tests.support.mortal import ABORT, HANG, SEGFAULT, UNTIL_CUT, MortalEngine
 from troth.domain import Sampling
 from troth.engines.base import DecodeInterrupted, Decoder, Distant, EngineGone, Sampler
-from troth.engines.child import Isolated
+from troth.engines.child import Isolated, channel
+from troth.engines.child.channel import Channel, ChannelClosed, Shelf
 from troth.engines.child.remote import RemoteDecoder
 from troth.errors import EngineFault, Unavailable
 
@@ -241,3 +243,43 @@ def is_running(pid: int) -> bool:
     with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     return False
+
+
+def test_a_shelf_takes_any_size_and_gives_large_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel, "KEPT_BYTES", 3 << 20)
+    here = Shelf.make()
+    there = Shelf(os.dup(here.number))
+    for size in (0, 1, 5000, 3 << 20, (3 << 20) + 1, 2 << 20, 7):
+        state = np.random.default_rng(size).integers(0, 256, size, np.uint8)
+        for giver, taker in ((here, there), (there, here)):
+            taken = taker.take(giver.put(state))
+            assert np.array_equal(taken, state)
+            taken[:1] = 0  # it is a copy, to be written to
+        assert os.fstat(here.number).st_size <= 3 << 20
+
+    for shelf in (here, there):
+        shelf.close()
+        shelf.close()
+
+
+def test_messages_of_any_size_arrive_as_they_were_sent() -> None:
+    ends = socket.socketpair()
+    here, there = (Channel(end) for end in ends)
+    with ThreadPoolExecutor(1) as threads:
+        for size in (0, 1, 65_527, 65_528, 65_529, 3_000_000):
+            sending = threads.submit(lambda size=size: (here.send(b"x" * size), here.send("next")))
+            assert there.receive() == b"x" * size
+            assert there.receive() == "next"
+            sending.result(10)
+    assert not there.is_waiting(0)
+    here.send(1)
+    assert there.is_waiting(5)
+
+    here.shut()
+    assert there.receive() == 1
+    with pytest.raises(ChannelClosed):
+        there.receive()
+    with pytest.raises(ChannelClosed):
+        there.send(1)
+    for each in (here, there):
+        each.close()

@@ -192,7 +192,6 @@ def test_a_saved_state_is_the_same_and_goes_on_in_either(near: Decoder, far: Dec
         read(decoder, prompt)
         states.append(decoder.save(0))
     assert np.array_equal(states[0], states[1])
-    assert len(states[1]) > 65_536  # it travelled beside its message
 
     rows = []
     for decoder, state in zip((near, far), reversed(states), strict=True):

@@ -1,4 +1,5 @@
-"""`python -m troth.engines.child FD FD FD FD`: the child's entry. Only a server starts it, with sockets to inherit."""
+"""`python -m troth.engines.child FD FD FD FD FD`: the child's entry. Only a server starts it, with a shelf and sockets
+to inherit."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import socket
 import sys
 import time
 
-from troth.engines.child.channel import Channel
+from troth.engines.child.channel import Channel, Shelf
 from troth.engines.child.host import Host
 from troth.engines.child.words import CHANNELS
 
@@ -28,8 +29,9 @@ def main() -> int:
     faulthandler.enable()  # a crash says where
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     _log()
-    channels = [Channel(socket.socket(fileno=int(number))) for number in sys.argv[1:]]
-    return Host(dict(zip(CHANNELS, channels, strict=True))).run()
+    shelf, *ends = map(int, sys.argv[1:])
+    channels = [Channel(socket.socket(fileno=number)) for number in ends]
+    return Host(dict(zip(CHANNELS, channels, strict=True)), Shelf(shelf)).run()
 
 
 def _log() -> None:

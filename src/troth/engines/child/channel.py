@@ -1,11 +1,12 @@
-"""Messages between two processes of ours over a socket: pickles, and large arrays beside them as they are.
+"""Messages between two processes of ours: pickles over a socket, and memory that both see for what is large.
 
-Both ends are this package, on a socket that one inherited from the other, so that a pickle is no risk. A message
-is a head (the pickle's size, the number of arrays), the sizes of the arrays, the pickle, the arrays.
+Both ends are this package, on a socket that one inherited from the other, so that a pickle is no risk.
 """
 
 from __future__ import annotations
 
+import mmap
+import os
 import pickle
 import select
 import socket
@@ -13,12 +14,13 @@ import struct
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-HEAD = struct.Struct("<QI")
-SIZE_BYTES = 8
+from troth.engines.base import State
+
+HEAD = struct.Struct("<Q")  # bytes of the pickle that follows
 READ_BYTES = 65_536
-BESIDE_BYTES_MIN = 65_536  # smaller arrays travel inside the pickle, which saves system calls
+ROOM_BYTES = 1 << 20  # a shelf grows by whole ones
+KEPT_BYTES = 1 << 26  # a larger shelf is given back after use
 
 
 class ChannelClosed(Exception):
@@ -26,7 +28,7 @@ class ChannelClosed(Exception):
 
 
 class Channel:
-    """One end. One thread at a time sends, and one receives."""
+    """One end of a socket. One thread at a time sends, and one receives."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
@@ -34,39 +36,17 @@ class Channel:
 
     def send(self, message: Any) -> None:
         """The message is on its way. Raises ChannelClosed."""
-        beside: list[memoryview] = []
-
-        def stays_inside(buffer: pickle.PickleBuffer) -> bool:
-            view = buffer.raw()
-            if view.nbytes < BESIDE_BYTES_MIN:
-                return True
-            beside.append(view)
-            return False
-
-        data = pickle.dumps(message, protocol=5, buffer_callback=stays_inside)
-        head = HEAD.pack(len(data), len(beside))
-        if beside:
-            head += struct.pack(f"<{len(beside)}Q", *(view.nbytes for view in beside))
+        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         try:
-            self._socket.sendall(head + data)
-            for view in beside:
-                self._socket.sendall(view)
+            self._socket.sendall(HEAD.pack(len(data)) + data)
         except OSError as error:
             raise ChannelClosed from error
 
     def receive(self) -> Any:
         """The next message, once it is there. Raises ChannelClosed."""
-        rest = self._rest or self._read()
-        if len(rest) >= HEAD.size:
-            size, count = HEAD.unpack_from(rest)
-            if len(rest) == HEAD.size + size and not count:  # nearly always: the whole message, and nothing else
-                self._rest = b""
-                return pickle.loads(memoryview(rest)[HEAD.size :])
-        self._rest = rest
-        size, count = HEAD.unpack(self._take(HEAD.size))
-        sizes = struct.unpack(f"<{count}Q", self._take(SIZE_BYTES * count))
-        data = self._take(size)
-        return pickle.loads(data, buffers=[self._array(each) for each in sizes])
+        self._rest = self._rest or self._read()
+        (size,) = HEAD.unpack(self._take(HEAD.size))
+        return pickle.loads(self._take(size))
 
     def is_waiting(self, seconds: float) -> bool:
         """True when something can be received without waiting, at once or within `seconds`."""
@@ -102,22 +82,63 @@ class Channel:
         while held < size:
             parts.append(self._read())
             held += len(parts[-1])
-        whole = b"".join(parts)
+        whole = parts[0] if len(parts) == 1 else b"".join(parts)
         self._rest = whole[size:]
         return whole[:size]
 
-    def _array(self, size: int) -> npt.NDArray[np.uint8]:
-        """The next `size` bytes, received where they stay."""
-        array = np.empty(size, np.uint8)
-        known = self._take(min(size, len(self._rest)))
-        array[: len(known)] = np.frombuffer(known, np.uint8)
-        view, at = array.data, len(known)
-        while at < size:
-            try:
-                read = self._socket.recv_into(view[at:])
-            except OSError as error:
-                raise ChannelClosed from error
-            if not read:
-                raise ChannelClosed
-            at += read
-        return array
+
+class Shelf:
+    """Memory that two processes see: one puts something there and says how large it is, the other takes it.
+
+    Through a socket a state of some megabytes would wake either process a hundred times.
+    """
+
+    def __init__(self, file: int) -> None:
+        """`file`: of memory (memfd_create(2)), inherited or made here; closed with the shelf."""
+        self._file = file
+        self._map: mmap.mmap | None = None
+
+    @classmethod
+    def make(cls) -> Shelf:
+        """An empty one."""
+        return cls(os.memfd_create("troth-states"))
+
+    @property
+    def number(self) -> int:
+        """Of its file, for the process that inherits it."""
+        return self._file
+
+    def put(self, state: State) -> int:
+        """The state lies there; its size in bytes."""
+        size = state.nbytes
+        if size:
+            if size > os.fstat(self._file).st_size:
+                os.ftruncate(self._file, -(-size // ROOM_BYTES) * ROOM_BYTES)
+            self._seen()[:size] = state.data
+        return size
+
+    def take(self, size: int) -> State:
+        """A copy of what the other process has put there."""
+        if not size:
+            return np.empty(0, np.uint8)
+        state = np.frombuffer(self._seen(), np.uint8, size).copy()
+        if os.fstat(self._file).st_size > KEPT_BYTES:
+            os.ftruncate(self._file, 0)
+        return state
+
+    def close(self) -> None:
+        """The memory is given back, once the other process has done so too. Safe to call twice."""
+        if self._file >= 0:
+            if self._map is not None:
+                self._map.close()
+            os.close(self._file)
+            self._file = -1
+
+    def _seen(self) -> mmap.mmap:
+        """The whole of the file, as large as it is now."""
+        size = os.fstat(self._file).st_size
+        if self._map is None or len(self._map) != size:
+            if self._map is not None:
+                self._map.close()
+            self._map = mmap.mmap(self._file, size)
+        return self._map

@@ -19,7 +19,7 @@ from typing import Any
 
 from troth.domain import Grammar, GrammarSource
 from troth.engines.base import DecodeInterrupted, Decoder, Sampler
-from troth.engines.child.channel import Channel, ChannelClosed
+from troth.engines.child.channel import Channel, ChannelClosed, Shelf
 from troth.engines.child.words import (
     Adds,
     Answer,
@@ -73,7 +73,8 @@ class Work:
 class Host:
     """Serves one decoder to the process at the other end."""
 
-    def __init__(self, channels: Mapping[str, Channel]) -> None:
+    def __init__(self, channels: Mapping[str, Channel], shelf: Shelf) -> None:
+        self._shelf = shelf
         self._channels = channels
         self._work = Work()
         self._decoder: Decoder | None = None
@@ -182,9 +183,10 @@ class Host:
             case "forget":
                 return decoder.forget(*arguments)
             case "save":
-                return decoder.save(*arguments)
+                return self._shelf.put(decoder.save(*arguments))
             case "restore":
-                return decoder.restore(*arguments)
+                slot, size, tokens = arguments
+                return decoder.restore(slot, self._shelf.take(size), tokens)
         raise AssertionError(f"nobody asks {name!r}")
 
     def _decode(self, decoder: Decoder, number: int, adds: Adds, foreseen: Sequence[Pick]) -> list[Picked]:

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 
 from troth.engines.base import EngineGone
-from troth.engines.child.channel import Channel
+from troth.engines.child.channel import Channel, Shelf
 from troth.engines.child.words import CHANNELS
 from troth.errors import Refusal, Unavailable
 
@@ -28,12 +28,13 @@ REAP_SECONDS = 5.0  # between the end of its channels and its own
 
 
 class Child:
-    """A running child, and a channel to it for each kind of question."""
+    """A running child, a channel to it for each kind of question, and a shelf for states."""
 
     def __init__(self) -> None:
         """The process has been started; it will end with this one, and with the thread that calls this."""
         pairs = [socket.socketpair() for _ in CHANNELS]
-        ends = [theirs.fileno() for _, theirs in pairs]
+        self.shelf = Shelf.make()
+        ends = [self.shelf.number, *(theirs.fileno() for _, theirs in pairs)]
         try:
             self._process = subprocess.Popen(
                 [sys.executable, *_flags(), "-m", MODULE, *map(str, ends)],
@@ -45,6 +46,7 @@ class Child:
         except OSError:
             for ours, _ in pairs:
                 ours.close()
+            self.shelf.close()
             raise
         finally:
             for _, theirs in pairs:
@@ -104,6 +106,7 @@ class Child:
         self._watcher.join()
         for channel in self.channels.values():
             channel.close()
+        self.shelf.close()
 
     def _watch(self) -> None:
         self._process.wait()

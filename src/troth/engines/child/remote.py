@@ -310,11 +310,11 @@ class RemoteDecoder:
 
     def save(self, slot: int) -> State:
         """A copy of the slot's memory, to be restored into any slot of this decoder."""
-        return cast(State, self._ask("save", slot))
+        return self._child.shelf.take(self._ask("save", slot))
 
     def restore(self, slot: int, state: State, tokens: int) -> None:
         """The empty slot holds the first `tokens` tokens of the state."""
-        self._ask("restore", slot, state, tokens)
+        self._ask("restore", slot, self._child.shelf.put(state), tokens)
 
     # ---- the child ------------------------------------------------------------------------------
 
