@@ -267,10 +267,10 @@ def test_messages_of_any_size_arrive_as_they_were_sent() -> None:
     here, there = (Channel(end) for end in ends)
     with ThreadPoolExecutor(1) as threads:
         for size in (0, 1, 65_527, 65_528, 65_529, 3_000_000):
-            sending = threads.submit(lambda size=size: (here.send(b"x" * size), here.send("next")))
+            sending = [threads.submit(here.send, message) for message in (b"x" * size, "next")]
             assert there.receive() == b"x" * size
             assert there.receive() == "next"
-            sending.result(10)
+            assert [each.result(10) for each in sending] == [None, None]
     assert not there.is_waiting(0)
     here.send(1)
     assert there.is_waiting(5)
