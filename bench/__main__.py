@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench import determinism, dialects, edge, engine, forms, sharing, soak, start
+from bench import determinism, dialects, edge, engine, forms, isolation, sharing, soak, start
 from tests.conftest import fetch_embedded_model
 
 
@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument(
         "names",
         nargs="*",
-        choices=["determinism", "dialects", "edge", "engine", "forms", "sharing", "soak", "start", []],
+        choices=["determinism", "dialects", "edge", "engine", "forms", "isolation", "sharing", "soak", "start", []],
         help="default: all",
     )
     parser.add_argument("--llama-server", type=Path, help="the peer's binary; see bench/README.md")
@@ -28,13 +28,15 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; medians are reported")
     arguments = parser.parse_args()
-    names = arguments.names or ["edge", "dialects", "forms", "start", "soak", "engine", "sharing"]
+    names = arguments.names or ["edge", "dialects", "forms", "isolation", "start", "soak", "engine", "sharing"]
     if "edge" in names:
         edge.run(rounds=arguments.rounds)
     if "dialects" in names:
         dialects.run(rounds=arguments.rounds)
     if "forms" in names:
         forms.run(rounds=arguments.rounds)
+    if "isolation" in names:
+        isolation.run(rounds=arguments.rounds)
     if "start" in names:
         start.run(rounds=arguments.rounds)
     if "soak" in names:

@@ -33,14 +33,14 @@ def run(llama_server: Path, *, rounds: int) -> None:
     chance = random.Random(1)
     measures: list[tuple[Series, Callable[[Running], float]]] = []
     for streams in STREAMS:
-        measures.append((Series(f"decode, {streams} streams"), partial(_decode, streams, chance)))
+        measures.append((Series(f"decode, {streams} streams"), partial(decode, streams, chance)))
     for tokens in PROMPT_TOKENS:
-        measures.append((Series(f"prefill, {tokens} tokens"), partial(_prefill, tokens, chance)))
+        measures.append((Series(f"prefill, {tokens} tokens"), partial(prefill, tokens, chance)))
     with ExitStack() as stack:
         running = [stack.enter_context(each) for each in servers(llama_server, model, SLOTS)]
         names = [each.name for each in running]
         for each in running:
-            _decode(1, chance, each)
+            decode(1, chance, each)
         for number in range(rounds):
             for series, measure in measures:
                 order = running if number % 2 == 0 else running[::-1]
@@ -79,7 +79,7 @@ def servers(
     yield server("llama-server", command, port, env=ENVIRONMENT)
 
 
-def _decode(streams: int, chance: random.Random, running: Running) -> float:
+def decode(streams: int, chance: random.Random, running: Running) -> float:
     """Tokens per second over all streams, while all of them speak: reading their prompts is not in it."""
     bodies = [
         {
@@ -96,7 +96,7 @@ def _decode(streams: int, chance: random.Random, running: Running) -> float:
     return sum(start < at <= end for times in arrivals for at in times) / (end - start)
 
 
-def _prefill(tokens: int, chance: random.Random, running: Running) -> float:
+def prefill(tokens: int, chance: random.Random, running: Running) -> float:
     """Prompt tokens per second of a prompt that no cache has seen."""
     body = {"messages": said(words(chance, tokens - 30)), "max_tokens": 1, "temperature": 0}
     answer = httpx.post(running.url + CHAT, json=body, timeout=600).raise_for_status().json()

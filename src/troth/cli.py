@@ -207,6 +207,7 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
             engine_names=registry.names(),
             guardable=frozenset(path for fields in FIELDS.values() for path in fields),
             call_formats=NAMES,
+            isolating=registry.isolating(),
         )
     except ConfigFaults as faults:
         count = len(faults.faults)

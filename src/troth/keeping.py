@@ -11,6 +11,7 @@ from troth.config.schema import Config
 from troth.domain import ServedModel
 from troth.engines import registry
 from troth.engines.base import CacheReport, Engine, Generates
+from troth.engines.child import Isolated
 from troth.errors import EngineFault, Unavailable
 from troth.fleet.backoff import BackOff
 from troth.fleet.fleet import Fleet
@@ -175,4 +176,5 @@ def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
         disk_budget_bytes=options.prefix_cache_disk_bytes,
         draft_tokens_max=options.draft_tokens_max,
     )
-    return Lane(model.id, registry.create(model.engine, files.main, options, files.draft), settings)
+    engine = registry.create(model.engine, files.main, options, files.draft)
+    return Lane(model.id, Isolated(engine) if model.isolation == "process" else engine, settings)

@@ -6,12 +6,14 @@ The checks look at values as written, so that they speak even when other setting
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from troth.config.document import Written, store
 from troth.config.faults import KeyPath, dotted, nearest, shown
+from troth.config.models import ModelSettings
+from troth.engines.registry import Isolating
 from troth.sources.address import parse_address
 from troth.sources.faults import SourceFault
 
@@ -26,6 +28,7 @@ class Known:
     guardable: frozenset[str]  # request fields, by wire path
     folders: tuple[Path, ...]  # where relative paths are looked up
     call_formats: tuple[str, ...] = ()
+    isolating: Isolating = field(default_factory=dict)  # which engines may live in a process of their own
 
 
 def check(written: Written, known: Known) -> None:
@@ -33,6 +36,7 @@ def check(written: Written, known: Known) -> None:
     _check_names(written)
     for index, entry in entries(written):
         _check_engine(written, ("models", index, "engine"), entry, known)
+        _check_isolation(written, ("models", index, "isolation"), entry, known)
         _check_source(written, ("models", index, "source"), entry.get("source"))
         _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
         _check_draft(written, ("models", index, "draft_source"), entry)
@@ -73,6 +77,21 @@ def _check_engine(written: Written, path: KeyPath, entry: Mapping[str, Any], kno
     engine = entry.get("engine")
     if isinstance(engine, str) and engine not in known.engine_names and path not in written.unreadable:
         written.fault(path, f"unknown engine {shown(engine)}{_meant(engine, known.engine_names)}")
+
+
+def _check_isolation(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:
+    engine, kind = (entry.get(name, ModelSettings.model_fields[name].default) for name in ("engine", "kind"))
+    if entry.get("isolation") != "process" or engine not in known.engine_names:
+        return
+    uncarried = known.isolating.get((engine, kind))
+    if uncarried is None:
+        what = f"{kind} models of the engine {engine}"
+        written.fault(path, f"{what} cannot live in a process of their own; accepted here: thread")
+        return
+    options = entry.get("options")
+    for name, words in uncarried.items():
+        if isinstance(options, dict) and options.get(name):
+            written.fault(path, f"{words} (options.{name}) cannot cross to another process; accepted here: thread")
 
 
 def _check_call_format(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:

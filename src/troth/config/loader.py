@@ -22,6 +22,7 @@ from troth.config.models import DEFAULT_MODEL_ID, DEFAULT_SOURCE, ModelSettings
 from troth.config.origins import origins_of
 from troth.config.schema import Config, HubSettings
 from troth.config.words import Shape
+from troth.engines.registry import Isolating
 
 EngineOptions = Callable[[str], type[BaseModel]]
 
@@ -111,6 +112,7 @@ def load(
     engine_names: tuple[str, ...],
     guardable: frozenset[str],
     call_formats: tuple[str, ...] = (),
+    isolating: Isolating | None = None,
 ) -> Loaded:
     """The effective configuration, from defaults, the file, `--set` texts and flags by dotted key.
 
@@ -123,7 +125,7 @@ def load(
     units = _units(written, engine_options, engine_names)
     _retype(written, units)
     folder = path.parent.resolve() if path is not None else Path.cwd()
-    check(written, Known(engine_names, guardable, (folder, Path.cwd()), call_formats))
+    check(written, Known(engine_names, guardable, (folder, Path.cwd()), call_formats, isolating or {}))
     judge = _Judge(written, units)
     judge.judge()
 

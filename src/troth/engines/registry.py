@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -21,6 +21,12 @@ class Registration:
     options: Callable[[], type[BaseModel]]
     honours: Callable[[BaseModel], frozenset[str]]  # with these options
     create: Callable[[Path, BaseModel, Path | None], Decodes]
+    isolates: bool = False  # it may live in a process of its own: it pickles, and what it does crosses over
+    uncarried: Mapping[str, str] = field(default_factory=dict)  # but for these options, each with what it is for
+
+
+# What the decoder of a process of its own cannot be given yet, by option.
+UNCARRIED = {"mmproj": "pictures and sound"}
 
 
 def _llama_cpp_options() -> type[BaseModel]:
@@ -41,12 +47,24 @@ def _llama_cpp_honours(options: BaseModel) -> frozenset[str]:
     return HONOURS
 
 
-REGISTRY = {"llama_cpp": Registration(("chat", "decision"), _llama_cpp_options, _llama_cpp_honours, _llama_cpp)}
+REGISTRY = {
+    "llama_cpp": Registration(
+        ("chat", "decision"), _llama_cpp_options, _llama_cpp_honours, _llama_cpp, isolates=True, uncarried=UNCARRIED
+    )
+}
 
 
 def names() -> tuple[str, ...]:
     """The names that `engine:` accepts."""
     return tuple(sorted(REGISTRY))
+
+
+Isolating = Mapping[tuple[str, str], Mapping[str, str]]
+
+
+def isolating() -> Isolating:
+    """What may live in a process of its own, by engine and kind: the options that it cannot have there, with words."""
+    return {(name, kind): each.uncarried for name, each in REGISTRY.items() for kind in each.kinds if each.isolates}
 
 
 def options_of(name: str) -> type[BaseModel]:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from troth.engines.base import Proposer
+from troth.engines.base import EngineGone, Proposer
 from troth.scheduler.counters import Counters
 from troth.scheduler.memory import LEARNING, Memory
 from troth.scheduler.request import Choice
@@ -108,6 +108,8 @@ class Drafter:
         started = self._clock()
         try:
             draft = proposer.propose(memory.tokens, count)
+        except EngineGone:
+            raise
         except Exception:  # the boundary of a helper: the answers go on without it
             logger.exception("event=draft_model_failed")
             self.proposer = None

@@ -19,7 +19,7 @@ The life of a request:
 When all slots are taken, requests wait; one of lower priority number takes the slot of the least urgent,
 which is parked and goes on later as if nothing had happened. No running request ever fails for room.
 
-One thread calls `run`. Only `submit`, `cancel`, `call` and `stop` may be called from others.
+One thread calls `run`. Only `submit`, `cancel`, `call`, `lose` and `stop` may be called from others.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from dataclasses import replace
 from typing import Literal
 
 from troth.domain import NO_THOUGHTS, Began, FinishReason
-from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
-from troth.errors import EngineFault, Unavailable
+from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder, Distant, EngineGone
+from troth.errors import EngineFault, Refusal, Unavailable
 from troth.scheduler.batch import Batch, Turn, compose
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5  # after which another server may listen here
 
-Order = tuple[Literal["submit", "cancel"], Request] | Callable[[], None] | None
+Order = tuple[Literal["submit", "cancel"], Request] | Callable[[], None] | EngineGone | None
 
 
 class Scheduler:
@@ -62,9 +62,11 @@ class Scheduler:
         cache: PrefixCache,
         drafter: Drafter | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        counters: Counters | None = None,
     ) -> None:
+        """`counters`: those of an earlier scheduler, which go on."""
         self.decoder = decoder
-        self.counters = Counters()
+        self.counters = counters or Counters()
         self.cache = cache
         self.slots = Slots(decoder, cache, self.counters)
         self.drafter = drafter or Drafter(tokens_max=0)
@@ -77,6 +79,8 @@ class Scheduler:
         self._alone: Request | None = None  # the request that the batch being computed works for alone
         self._arrivals = 0
         self._is_stopping = False
+        self._gone: EngineGone | None = None
+        self._foresee = decoder.foresee if isinstance(decoder, Distant) else None
 
     # ---- from any thread ------------------------------------------------------------------------
 
@@ -99,24 +103,45 @@ class Scheduler:
         self._inbox.put(None)
         self.decoder.interrupt()
 
+    def lose(self, gone: EngineGone) -> None:
+        """`run` will end as with `stop`, but with this fault: the decoder is no more."""
+        self._inbox.put(gone)
+
     # ---- the loop -------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Steps until `stop`. An error inside a step ends the requests that it worked for, never the loop."""
-        while not self._is_stopping:
-            self.step()
+        """Steps until `stop`. An error inside a step ends the requests that it worked for, never the loop.
+
+        Raises EngineGone when the decoder is lost; every request has ended with it.
+        """
+        try:
+            while not self._is_stopping:
+                self.step()
+        except EngineGone as gone:
+            self._end_all(gone)
+            raise
+        self._end_all(stopping_fault())
+
+    def _end_all(self, fault: Refusal) -> None:
+        """Nobody runs or waits any more; those that did have ended with the fault."""
+        self._is_stopping = True
         self._take_orders()  # what came in meanwhile is answered too
-        self._abandon([*self._line, *self.slots.requests()], stopping_fault())
+        self._abandon([*self._line, *self.slots.requests()], fault)
         self._outbox.flush()
+        self.busy_since = 0.0
 
     def step(self) -> None:
-        """One step: take orders, fill slots, compute one batch, say what came of it."""
+        """One step: take orders, fill slots, compute one batch, say what came of it. Raises EngineGone."""
         self._take_orders()
+        if self._gone is not None:
+            raise self._gone
         try:
             self._admit()
             self._outbox.flush()  # whoever has a slot now is told before the batch is computed
             if self.slots.running:
                 self._compute(compose(self.slots, self._pace, self.drafter))
+        except EngineGone:
+            raise
         except Exception as error:  # the boundary of the step: one bad step must not end the loop
             logger.exception("event=step_failed")
             self._abandon(self.slots.requests(), EngineFault(f"The engine failed: {type(error).__name__}."))
@@ -136,6 +161,8 @@ class Scheduler:
                 self.busy_since = self._clock()
             if order is None:
                 self._is_stopping = True
+            elif isinstance(order, EngineGone):
+                self._gone = order
             elif callable(order):
                 order()
             elif order[0] == "submit":
@@ -178,6 +205,8 @@ class Scheduler:
         """The batch is computed and its tokens are part of the answers, unless it was cut short or failed."""
         owners = batch.owners()
         self._alone = owners[0] if len(owners) == 1 else None
+        if self._foresee is not None:
+            self._foresee(batch.picks())
         started, counters = self._clock(), self.counters
         try:
             self.decoder.decode()
@@ -229,6 +258,8 @@ class Scheduler:
                 continue  # a sibling failed in this very step and took the request with it
             try:
                 self._hear_all(choice, row, token, draft)
+            except EngineGone:
+                raise
             except Exception as error:  # one answer's fault must not end the others: the boundary of the step
                 logger.exception("event=answer_failed")
                 fault = EngineFault(f"The answer could not be read: {type(error).__name__}.")

@@ -52,6 +52,7 @@ def loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
             engine_options=lambda _: SmallOptions,
             engine_names=("llama_cpp", "small"),
             guardable=frozenset({"logit_bias", "seed"}),
+            isolating={("llama_cpp", "chat"): {"name": "names"}},
         )
 
     return loaded

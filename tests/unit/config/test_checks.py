@@ -34,6 +34,24 @@ def test_an_unknown_engine_names_the_nearest_and_the_registered_ones(refused: Re
     ]
 
 
+def test_an_engine_that_cannot_live_in_a_process_of_its_own_is_refused_there(loading: Load, refused: Refused) -> None:
+    model = "models: [{{id: a, source: a.gguf, engine: {}, isolation: {}}}]"
+
+    assert refused(model.format("small", "process")) == [
+        "troth.yaml:1: models.0.isolation: chat models of the engine small cannot live in a process of their own; "
+        "accepted here: thread"
+    ]
+    assert loading(model.format("small", "thread")).config.models[0].isolation == "thread"
+    assert loading(model.format("llama_cpp", "process")).config.models[0].isolation == "process"
+    assert loading("models: [{id: a, source: a.gguf}]").config.models[0].isolation == "thread"
+
+
+def test_what_cannot_cross_to_another_process_is_refused_beside_isolation(refused: Refused) -> None:
+    assert refused("models: [{id: a, source: a.gguf, isolation: process, options: {name: x}}]") == [
+        "troth.yaml:1: models.0.isolation: names (options.name) cannot cross to another process; accepted here: thread"
+    ]
+
+
 def test_an_unknown_kind_names_the_known_ones(refused: Refused) -> None:
     assert refused("models: [{id: a, source: a.gguf, kind: chatt}]") == [
         'troth.yaml:1: models.0.kind: expected "chat", got "chatt"; did you mean "chat"?'
