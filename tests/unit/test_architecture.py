@@ -29,7 +29,8 @@ ARROWS: dict[str, set[str]] = {
     "watch": {"engines.base"},
     "conversation": {"policy", "prompt", "reply", "engines.base"},
     "together": {"conversation"},
-    "dialects": {"conversation", "together", "reply", "engines.base"},
+    "vectors": {"policy", "reply", "engines.base"},
+    "dialects": {"conversation", "together", "vectors", "reply", "engines.base"},
     "edge": {"watch"},
     "listening": set(),
 }
@@ -45,6 +46,8 @@ OWNERS = {
     "llama_cpp": {"engines"},
     "prometheus_client": {"watch"},
     "llguidance": {"engines"},
+    "onnxruntime": {"engines"},
+    "tokenizers": {"engines"},
     "jinja2": {"prompt"},
     "httpx": {"sources"},
     "yaml": {"config", "cli"},

@@ -6,7 +6,7 @@ The checks look at values as written, so that they speak even when other setting
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,14 @@ class Known:
     guardable: frozenset[str]  # request fields, by wire path
     folders: tuple[Path, ...]  # where relative paths are looked up
     call_formats: tuple[str, ...] = ()
+    engine_kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of model; none: not checked
+
+
+# Keys of a model's entry that say something about models of one kind only.
+BELONG = {
+    "chat": ("chat_template", "call_format", "draft_source", "draft_sha256", "sampling"),
+    "embedding": ("prompts",),
+}
 
 
 def check(written: Written, known: Known) -> None:
@@ -31,8 +39,10 @@ def check(written: Written, known: Known) -> None:
     _check_names(written)
     for index, entry in entries(written):
         _check_engine(written, ("models", index, "engine"), entry, known)
+        _check_kind(written, ("models", index, "kind"), entry, known)
         _check_source(written, ("models", index, "source"), entry.get("source"))
         _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
+        _check_source(written, ("models", index, "tokenizer_source"), entry.get("tokenizer_source"))
         _check_draft(written, ("models", index, "draft_source"), entry)
         _check_call_format(written, ("models", index, "call_format"), entry, known)
         _check_template(written, ("models", index, "chat_template"), entry, known)
@@ -67,6 +77,25 @@ def _check_engine(written: Written, path: KeyPath, entry: Mapping[str, Any], kno
     engine = entry.get("engine")
     if isinstance(engine, str) and engine not in known.engine_names and path not in written.unreadable:
         written.fault(path, f"unknown engine {shown(engine)}{_meant(engine, known.engine_names)}")
+
+
+def _check_kind(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:
+    kind, engine = entry.get("kind", "chat"), entry.get("engine", "llama_cpp")
+    if not isinstance(kind, str) or not isinstance(engine, str) or path in written.unreadable:
+        return
+    kinds = known.engine_kinds.get(engine)
+    if kinds is not None and kind not in kinds:
+        others = [name for name, served in known.engine_kinds.items() if kind in served]
+        cure = f"; {' and '.join(others)} can" if others else ""
+        written.fault((*path[:-1], "engine"), f"{engine} cannot serve a model of the kind {shown(kind)}{cure}")
+    for owner, names in BELONG.items():
+        for name in names:
+            if kind != owner and entry.get(name) not in (None, {}, [], ""):
+                written.fault(
+                    (*path[:-1], name), f"says something about {owner} models only; this one is of the kind {kind}"
+                )
+    if entry.get("tokenizer_source") is not None and engine != "onnx":
+        written.fault((*path[:-1], "tokenizer_source"), f"is for the engine onnx; {engine} finds the tokenizer itself")
 
 
 def _check_call_format(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:

