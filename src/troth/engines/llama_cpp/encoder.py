@@ -73,7 +73,7 @@ class LlamaEncoder:
             "dimensions": self.facts.dimensions,
             "determinism": {
                 "promised": self.batch_sequences == 1 or difference == 0,
-                "difference_in_a_batch": round(difference, 6),
+                "difference_in_a_batch": difference,
             },
         }
 
