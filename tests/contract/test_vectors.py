@@ -447,8 +447,7 @@ def test_requests_of_many_clients_are_computed_together(gguf: httpx.Client) -> N
 
 
 def test_the_python_library_reads_the_base64_that_it_asks_for(client: httpx.Client) -> None:
-    with OpenAI(
-        base_url=f"{client.base_url.scheme}://{client.base_url.netloc.decode()}/v1", api_key="none", max_retries=0
-    ) as openai:
+    url = httpx.URL(str(client.base_url)).join("/v1")
+    with OpenAI(base_url=str(url), api_key="none", max_retries=0) as openai:
         answer = openai.embeddings.create(model="bge-small-en", input=[TEXT, OTHER])
     assert np.array(answer.data[0].embedding) == pytest.approx(vectors_of(embed(client, TEXT))[0], abs=1e-7)
