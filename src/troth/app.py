@@ -40,6 +40,7 @@ from troth.dialects.slots import Slots
 from troth.dialects.status import Status
 from troth.dialects.streams import StreamSettings
 from troth.dialects.tokens import Tokens
+from troth.dialects.vectors import VectorRoutes
 from troth.domain import Call, ServedModel
 from troth.edge.assembly import create_asgi
 from troth.engines.base import Generates
@@ -58,8 +59,10 @@ from troth.settings import (
     policy_settings,
     prompt_settings,
     server_facts,
+    vector_limits,
 )
 from troth.sources.store import ModelFiles
+from troth.vectors import Vectors
 from troth.watch import log
 from troth.watch.metrics import Metrics
 
@@ -105,14 +108,16 @@ def build(config: Config, files: Mapping[str, ModelFiles], pull: Pull) -> Server
     fleet = Fleet([each.slot for each in kept.values()], fleet_settings(config))
     catalogue = [each.served() for each in kept.values()]
     engines = KeptEngines(fleet, kept)
+    policy = Policy(catalogue, policy_settings(config), RULES, directory=engines)
+    vectors = Vectors(policy=policy, engines=engines, limits=vector_limits(config), on_served=metrics.observe_vectors)
     conversation = Conversation(
-        policy=Policy(catalogue, policy_settings(config), RULES, directory=engines),
+        policy=policy,
         prompts=prompts,
         engines=engines,
         interpreter_factory=TextInterpreters(),
         on_clamped=metrics.observe_clamp,
     )
-    return Server(config, catalogue, kept, fleet, prompts, conversation, metrics, templates)
+    return Server(config, catalogue, kept, fleet, prompts, conversation, vectors, metrics, templates)
 
 
 @dataclass
@@ -125,6 +130,7 @@ class Server:
     fleet: Fleet
     prompts: Prompts
     conversation: Conversation
+    vectors: Vectors
     metrics: Metrics
     templates: Mapping[str, str]
 
@@ -150,6 +156,7 @@ class Server:
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
             SystemOne(Decisions(self.conversation, decision_limits(self.config))),
+            VectorRoutes(self.vectors),
             Models(self.states, facts),
             Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render)),
             Slots(engines),

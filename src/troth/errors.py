@@ -3,7 +3,8 @@
     Refusal                       status  type                    code
     ├── BadRequest                400     invalid_request_error   invalid_value …
     │   ├── Unsupported           400                             unsupported_value (a guarded field)
-    │   └── OverContext           400                             context_length_exceeded
+    │   ├── OverContext           400                             context_length_exceeded
+    │   └── ItemTooLong           400                             context_length_exceeded
     ├── Unauthorized              401     authentication_error    invalid_api_key
     ├── NotFound                  404     not_found_error         not_found, model_not_found
     ├── MethodNotAllowed          405     invalid_request_error   method_not_allowed
@@ -89,6 +90,25 @@ class OverContext(BadRequest):
     @property
     def facts(self) -> dict[str, Any]:
         """The counts, beside the message in every dialect: llama-server's clients read them there."""
+        return self.details
+
+
+class ItemTooLong(BadRequest):
+    """One item of a request is longer than the model reads; `cure` says what would help."""
+
+    code = "context_length_exceeded"
+
+    def __init__(self, name: str, tokens: int, tokens_max: int, cure: str) -> None:
+        surplus = tokens - tokens_max
+        super().__init__(
+            f"{name} is too long: {tokens} tokens, {surplus} more than the {tokens_max} that this model reads. {cure}",
+            param=name,
+            details={"n_prompt_tokens": tokens, "n_ctx": tokens_max, "n_surplus_tokens": surplus},
+        )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The counts, beside the message as those of a prompt that is too long."""
         return self.details
 
 

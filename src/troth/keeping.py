@@ -10,7 +10,7 @@ from troth.config.models import ModelSettings
 from troth.config.schema import Config
 from troth.domain import ServedModel
 from troth.engines import registry
-from troth.engines.base import CacheReport, Engine, Generates
+from troth.engines.base import CacheReport, Embeds, Engine, Generates, Reranks
 from troth.engines.child import Isolated
 from troth.errors import EngineFault, Unavailable
 from troth.fleet.backoff import BackOff
@@ -20,6 +20,8 @@ from troth.scheduler.counters import Counters
 from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits
+from troth.scheduler.vector_counters import VectorCounters
+from troth.scheduler.vector_lane import VectorLane, VectorLaneSettings
 from troth.settings import MEBIBYTE, back_off_limits
 from troth.sources.faults import SourceFault
 from troth.sources.store import ModelFiles
@@ -29,6 +31,7 @@ from troth.watch.metrics import Metrics
 Pull = Callable[[ModelSettings, Report], ModelFiles]  # blocks; raises SourceFault
 LookAt = Callable[[str, Generates], Awaitable[None]]
 
+VECTOR_KINDS = ("embedding", "rerank")
 WEIGHT = 1.25  # what a model takes in memory, by the size of its files, when nobody says
 
 
@@ -46,7 +49,8 @@ class Kept:
     ) -> None:
         """`files`: those that are on disk already. `look_at`: what a loaded model needs before it is asked."""
         self.settings = model
-        self.lane: Lane | None = None
+        self.lane: Lane | None = None  # of a model that continues texts
+        self.vectors: VectorLane | None = None  # of one that reads them
         self.watched: WatchedEngine | None = None
         self._config = config
         self._metrics = metrics
@@ -54,8 +58,12 @@ class Kept:
         self._pull = pull
         self._look_at = look_at
         self._past = Counters()  # of lanes that are gone
+        self._read = VectorCounters()  # of all lanes of vectors
         self.slot = Slot(self._facts(), self._making(), BackOff(back_off_limits(config), time.monotonic))
-        metrics.follow(model.id, self.slot.report, self.totals, self.cache)
+        if model.kind in VECTOR_KINDS:
+            metrics.follow(model.id, self.slot.report, lambda: self._read)
+        else:
+            metrics.follow(model.id, self.slot.report, self.totals, self.cache)
 
     def served(self) -> ServedModel:
         """The model as policy sees it."""
@@ -65,8 +73,9 @@ class Kept:
             kind=model.kind,
             engine=model.engine,
             aliases=model.aliases,
-            honours=registry.honours(model.engine, model.options),
+            honours=registry.honours(model.engine, model.kind, model.options),
             sampling=model.sampling.given(),
+            prompts=model.prompts,
             slot=self.slot.name,
             also=("decision",) if model.decides else (),
         )
@@ -123,6 +132,9 @@ class Kept:
 
     def _make(self) -> Engine:
         assert self._files is not None
+        if self.settings.kind in VECTOR_KINDS:
+            self.vectors = _vector_lane(self.settings, self._files, self._config, self._read)
+            return self.vectors
         self.lane = _lane(self.settings, self._files, self._config)
         self.watched = WatchedEngine(self.lane, self.settings.id, self._metrics)
         return self.lane
@@ -134,7 +146,7 @@ class Kept:
     def _bury(self, engine: Engine) -> None:
         if isinstance(engine, Lane):
             self._past = self._past + engine.totals()
-        self.lane = self.watched = None
+        self.lane = self.watched = self.vectors = None
 
     def _weigh(self) -> int:
         if self._files is None:
@@ -156,6 +168,20 @@ class KeptEngines:
         assert watched is not None
         return watched
 
+    async def embedder(self, model: str) -> Embeds:
+        """The engine of this embedding model, once it answers. Raises Unavailable or LoadFailed."""
+        return await self._vectors(model)
+
+    async def reranker(self, model: str) -> Reranks:
+        """The engine of this rerank model, once it answers. Raises Unavailable or LoadFailed."""
+        return await self._vectors(model)
+
+    async def _vectors(self, model: str) -> VectorLane:
+        await self._fleet.ready(model)
+        lane = self._kept[model].vectors
+        assert lane is not None
+        return lane
+
     def is_loaded(self, model: str) -> bool:
         """True when requests can be given to the model now."""
         return self._kept[model].slot.is_dispatchable
@@ -176,5 +202,15 @@ def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
         disk_budget_bytes=options.prefix_cache_disk_bytes,
         draft_tokens_max=options.draft_tokens_max,
     )
-    engine = registry.create(model.engine, files.main, options, files.draft)
+    engine = registry.create(model.engine, files.main, options, files.beside)
     return Lane(model.id, Isolated(engine) if model.isolation == "process" else engine, settings)
+
+
+def _vector_lane(model: ModelSettings, files: ModelFiles, config: Config, counters: VectorCounters) -> VectorLane:
+    engine = registry.create_encoder(model.engine, model.kind, files.main, model.options, files.beside)
+    limits = config.limits
+    lane = VectorLane(
+        model.id, engine, VectorLaneSettings(limits.queue_max, limits.queue_seconds_max, limits.vector_requests_max)
+    )
+    lane.counters = counters  # those of the lanes before go on
+    return lane

@@ -10,6 +10,7 @@ from troth.fleet.fleet import FleetSettings
 from troth.policy.decisions import DecisionLimits
 from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
 from troth.policy.terms import PolicySettings
+from troth.policy.vectors import VectorLimits
 from troth.prompt.render import PromptSettings
 from troth.prompt.template import TemplateLimits
 from troth.prompt.thinking import ThoughtLimits
@@ -27,6 +28,11 @@ def fleet_settings(config: Config) -> FleetSettings:
         when_loading=config.slots.when_loading,
         wait_seconds=config.slots.wait_seconds,
     )
+
+
+def vector_limits(config: Config) -> VectorLimits:
+    """The bounds of requests for vectors and relevance."""
+    return VectorLimits(config.limits.vector_items_max, config.limits.vector_bytes_max)
 
 
 def decision_limits(config: Config) -> DecisionLimits:

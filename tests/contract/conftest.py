@@ -54,6 +54,12 @@ def server(serve_with: ServeWith) -> LiveServer:
 
 
 @pytest.fixture(scope="session")
+def vectors(serve_with: ServeWith, connect: Connect) -> httpx.Client:
+    """A client of a server with a model of vectors and one of relevance, and none that speaks."""
+    return connect(serve_with(servers.of_vectors()))
+
+
+@pytest.fixture(scope="session")
 def connect(judge: Judge) -> Iterator[Connect]:
     """`connect(server, **options)`: a client of that server whose every answer is judged."""
     clients: list[httpx.Client] = []

@@ -31,7 +31,8 @@ ARROWS: dict[str, set[str]] = {
     "conversation": {"policy", "prompt", "reply", "engines.base"},
     "together": {"conversation"},
     "deciding": {"conversation", "policy", "reply", "engines.base"},
-    "dialects": {"conversation", "together", "deciding", "reply", "engines.base", "fleet"},
+    "vectors": {"policy", "reply", "engines.base"},
+    "dialects": {"conversation", "together", "deciding", "vectors", "reply", "engines.base", "fleet"},
     "edge": {"watch"},
     "listening": set(),
 }
@@ -47,6 +48,8 @@ OWNERS = {
     "llama_cpp": {"engines"},
     "prometheus_client": {"watch"},
     "llguidance": {"engines"},
+    "onnxruntime": {"engines"},
+    "tokenizers": {"engines"},
     "jinja2": {"prompt"},
     "httpx": {"sources"},
     "yaml": {"config", "cli"},

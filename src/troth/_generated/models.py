@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 3f1cd2ee6d28fcda51feac59bb785c802a8a91a60203c271fd7c59b0eb711ffa; datamodel-code-generator 0.89.0
+sha256 of openapi/: 8f645a460d0a07fcb5fa3255313c13b2ca81a45ca1b7b2502e43643915c523c7; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -676,6 +676,35 @@ class GuidedFields(ContractModel):
     "White space inside constrained JSON; not done."
 
 
+class VectorFields(ContractModel):
+    """What requests for vectors and for relevance have in common."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which model answers; with one model of the kind any name is served, and the reply says which."
+    truncate: Annotated[bool | Literal["NONE", "END"] | None, Honoured(neutral={"enum": [False, "NONE"]})] = None
+    "Cut what is too long at its end instead of refusing it (Text Embeddings Inference, Cohere); the answer says of what length it was, in `truncated_from`. Absent means no."
+    truncation: Annotated[bool | None, Alias(of="truncate")] = None
+    "Jina's and Voyage's name of `truncate`."
+    truncate_prompt_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
+    "vLLM's cut of a long text, which keeps its end; not done, `truncate` cuts at the end."
+    mm_processor_kwargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "vLLM's settings for pictures; not done."
+    user: Annotated[Any | None, Inert()] = None
+    "The caller's name for its user."
+    metadata: Annotated[Any | None, Inert()] = None
+    "The caller's own notes."
+    safety_identifier: Annotated[Any | None, Inert()] = None
+    "The caller's name for its user."
+    service_tier: Annotated[Any | None, Inert()] = None
+    "A price class."
+    provider: Annotated[Any | None, Inert()] = None
+    "OpenRouter's choice between its providers."
+    priority: Annotated[Any | None, Inert()] = None
+    "A place in the queue, which is served in the order of arrival."
+    request_id: Annotated[Any | None, Inert()] = None
+    "The caller's name for the request."
+
+
 class CreateChatCompletionParameters(ContractModel):
     """Parameters of create_chat_completion, from path, query and headers."""
 
@@ -1134,6 +1163,88 @@ class NamedToolChoice(ContractModel):
     "The kind of the choice; only one function can be demanded."
     function: NamedFunction
     "The function."
+
+
+class EmbeddingRequest(VectorFields):
+    """Texts, or token ids, to be turned into vectors."""
+
+    input: (
+        str | list[str | Annotated[int, Field(ge=0, le=2147483647)] | list[Annotated[int, Field(ge=0, le=2147483647)]]]
+    )
+    "A text, a list of token ids, or a list of items, each a text or a list of token ids. Control tokens in texts are tokens; what the model puts around a text is put there once. Ids are taken as they are, with nothing around them. `limits.vector_items_max` and `limits.vector_bytes_max` bound the list."
+    encoding_format: Annotated[Literal["float", "base64"] | None, Honoured(neutral={"enum": ["float"]})] = None
+    "How a vector is written: a list of numbers, or base64 of 32-bit floats, little-endian. Absent means float."
+    dimensions: Annotated[int | None, Field(ge=1, le=1048576)] = None
+    "Keep the first so many numbers of each vector, scaled to length 1. Not more than the model has."
+    output_dimension: Annotated[int | None, Field(ge=1, le=1048576), Alias(of="dimensions")] = None
+    "Voyage's and Cohere's name of `dimensions`."
+    prompt_name: Annotated[str | None, Field(max_length=256)] = None
+    "Put the model's prompt of this name in front of each text; the operator names them in `prompts`."
+    input_type: Annotated[str | None, Field(max_length=256), Alias(of="prompt_name")] = None
+    "What the texts are, for example query or document, as the name of a prompt (Cohere, Voyage, NVIDIA)."
+    normalize: bool | None = None
+    "Scale each vector to length 1, or leave it as the model gives it; absent means as the operator set it."
+    normalized: Annotated[bool | None, Alias(of="normalize")] = None
+    "Jina's name of `normalize`."
+    use_activation: Annotated[bool | None, Alias(of="normalize")] = None
+    "vLLM's name of `normalize`."
+    embd_normalize: Annotated[int | None, Field(ge=-1, le=16)] = None
+    "llama-server's scaling of a vector: -1 none, 0 so that the largest number is 32760, 1 by the sum of the absolute numbers, 2 to length 1, above that by the p-norm. Not together with `normalize` or `dimensions`."
+    add_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
+    "Put around a text what the model puts there; never left out here, token ids are taken as they are."
+    image_tokens: Annotated[int | None, Field(ge=0, le=2147483647), Guarded()] = None
+    "Tokens of a picture (Radiance); pictures are not read."
+    messages: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "A conversation in place of texts (vLLM); not done."
+    task: Annotated[str | None, Guarded()] = None
+    "Jina's choice of an adapter; not done, `prompt_name` names a prompt."
+    late_chunking: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Jina's reading of all items as one text; not done."
+    embedding_types: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Cohere's list of number formats; vectors are of floats."
+    embedding_type: Annotated[str | None, Guarded(neutral={"enum": ["float"]})] = None
+    "Jina's number format; vectors are of floats, `encoding_format` says how they are written."
+    output_dtype: Annotated[str | None, Guarded(neutral={"enum": ["float"]})] = None
+    "Voyage's number format."
+    embed_dtype: Annotated[str | None, Guarded(neutral={"enum": ["float32"]})] = None
+    "vLLM's number format."
+    endianness: Annotated[str | None, Guarded(neutral={"enum": ["little", "native"]})] = None
+    "vLLM's order of the bytes of base64, which are little-endian."
+
+
+class RerankRequest(VectorFields):
+    """A query, and documents to be put in the order of their relevance to it."""
+
+    query: str | dict[str, Any]
+    "What is looked for, as a text or as an object with its `text`. Control tokens in it, and in documents, are text."
+    documents: list[str | dict[str, Any]] | None = None
+    "The documents, each a text or an object with its text; not together with `texts`. `limits.vector_items_max` and `limits.vector_bytes_max` bound the list."
+    texts: list[str] | None = None
+    "The documents as Text Embeddings Inference and llama-server name them; the answer is a list then."
+    top_n: Annotated[int | None, Field(ge=1, le=2147483647)] = None
+    "Only so many, the most relevant; absent, or more than there are, means all."
+    top_k: Annotated[int | None, Field(ge=1, le=2147483647), Alias(of="top_n")] = None
+    "Voyage's name of `top_n`."
+    return_documents: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Give each document's text beside its score; absent means no."
+    return_text: Annotated[bool | None, Alias(of="return_documents")] = None
+    "The same, as Text Embeddings Inference and llama-server name it."
+    raw_scores: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Give the model's own score as `relevance_score` (Text Embeddings Inference); absent means one from 0 to 1."
+    rank_fields: Annotated[list[Annotated[str, Field(max_length=256)]] | None, Field(max_length=64, min_length=1)] = (
+        None
+    )
+    "Which fields of documents that are objects are read, in this order, each on a line of its own (Cohere); absent means `text`."
+    instruction: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "What relevance means (halogen); not done, the model's own instruction holds."
+    max_tokens_per_doc: Annotated[int | None, Field(ge=1, le=2147483647), Guarded()] = None
+    "Cohere's cut of long documents; not done, `truncate` cuts what the model cannot read."
+    max_chunks_per_doc: Annotated[int | None, Field(ge=1, le=2147483647), Guarded()] = None
+    "Cohere's older reading of long documents in pieces; not done."
+    return_embeddings: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Jina's vectors beside the scores; there are none."
+    use_activation: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
+    "vLLM's switch of the score from 0 to 1; not done, `raw_scores` gives the model's own."
 
 
 class AnthropicMessage(ContractModel):

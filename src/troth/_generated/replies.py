@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 3f1cd2ee6d28fcda51feac59bb785c802a8a91a60203c271fd7c59b0eb711ffa; datamodel-code-generator 0.89.0
+sha256 of openapi/: 8f645a460d0a07fcb5fa3255313c13b2ca81a45ca1b7b2502e43643915c523c7; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -559,6 +559,8 @@ class Capabilities(ContractModel):
     "It reports log probabilities."
     embedding: bool | None = None
     "It turns text into vectors."
+    rerank: bool | None = None
+    "It tells how relevant documents are to a query."
     image: bool | None = None
     "It reads pictures."
     video: bool | None = None
@@ -1173,6 +1175,48 @@ class PromptProgress(ContractModel):
     "Milliseconds since the prompt was begun."
 
 
+class Embedding(ContractModel):
+    """One item as a vector."""
+
+    object: Literal["embedding"]
+    "The kind of this object."
+    index: Annotated[int, Field(ge=0)]
+    "Which item of the input it is of."
+    embedding: list[float] | str
+    "The vector, as `encoding_format` asks for it."
+    truncated_from: Annotated[int | None, Field(ge=1)] = None
+    "Tokens that the item had; only when it was cut."
+
+
+class VectorUsage(ContractModel):
+    """Token counts of the request, over all its items."""
+
+    prompt_tokens: Annotated[int, Field(ge=0)]
+    "Tokens that were read, those around the texts included."
+    total_tokens: Annotated[int, Field(ge=0)]
+    "The same number."
+
+
+class RankedDocument(ContractModel):
+    """The document's text as it was read; only when asked for."""
+
+    text: str
+    "The text."
+
+
+class TextScore(ContractModel):
+    """One text's relevance, as Text Embeddings Inference and llama-server tell it."""
+
+    index: Annotated[int, Field(ge=0)]
+    "Which of the texts that were sent it is."
+    score: float
+    "From 0 to 1, or with `raw_scores` what the model gives."
+    text: str | None = None
+    "The text; only when asked for."
+    truncated_from: Annotated[int | None, Field(ge=1)] = None
+    "Tokens that query and text had together; only when the text was cut."
+
+
 class CacheReport(ContractModel):
     """The prefix cache of one model. Counts and milliseconds are totals since the start."""
 
@@ -1404,6 +1448,12 @@ class Model(ContractModel):
     "Largest budget; null is the context."
     max_tokens_default: Annotated[int | None, Field(ge=0)] = None
     "Budget when none is asked; null is what the context leaves."
+    dimensions: Annotated[int | None, Field(ge=1)] = None
+    "Numbers of a vector; of embedding models that are loaded."
+    pooling: str | None = None
+    "How a vector is made of those of its tokens; of embedding models that are loaded."
+    prompts: list[str] | None = None
+    "The names to send as `prompt_name`; of embedding models."
     capabilities: Capabilities
     aliases: list[str]
     "Other names to send as `model`, sorted."
@@ -1556,6 +1606,36 @@ class Tokens(ContractModel):
     "Tokens of one context."
     token_strs: list[str] | None = None
     "Their texts, when asked for."
+
+
+class EmbeddingList(ContractModel):
+    """The vectors."""
+
+    id: str
+    "The name of this answer, `embd-` and 24 hexadecimal digits."
+    object: Literal["list"]
+    "The kind of this object."
+    created: Annotated[int, Field(ge=0)]
+    "Unix time in seconds."
+    model: str
+    "The model that answered."
+    data: list[Embedding]
+    "One for each item of the input, in its order."
+    usage: VectorUsage
+
+
+class RerankResult(ContractModel):
+    """One document's relevance."""
+
+    index: Annotated[int, Field(ge=0)]
+    "Which of the documents that were sent it is."
+    relevance_score: float
+    "From 0 to 1, the logistic function of `raw_score`, or what the model itself gives so; with `raw_scores` the same as `raw_score`."
+    raw_score: float
+    "What the model gives."
+    document: RankedDocument | None = None
+    truncated_from: Annotated[int | None, Field(ge=1)] = None
+    "Tokens that query and document had together; only when the document was cut."
 
 
 class AnthropicAnswer(ContractModel):
@@ -1782,6 +1862,22 @@ class ModelList(ContractModel):
     "Id of the last model; null when there is none."
     models: list[LlamaModel] | None = None
     "The same models, as llama-server lists them a second time."
+
+
+class RerankList(ContractModel):
+    """The documents, the most relevant first."""
+
+    id: str
+    "The name of this answer, `rerank-` and 24 hexadecimal digits."
+    object: Literal["list"]
+    "The kind of this object."
+    created: Annotated[int, Field(ge=0)]
+    "Unix time in seconds."
+    model: str
+    "The model that answered."
+    results: list[RerankResult]
+    "The most relevant first; of equal ones, that which was sent first."
+    usage: VectorUsage
 
 
 class ChatChoice(ContractModel):

@@ -29,6 +29,15 @@ class Known:
     folders: tuple[Path, ...]  # where relative paths are looked up
     call_formats: tuple[str, ...] = ()
     isolating: Isolating = field(default_factory=dict)  # which engines may live in a process of their own
+    engine_kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of model; none: not checked
+
+
+# Keys of a model's entry that say something about models of some kinds only.
+BELONG = {
+    ("chat", "decision"): ("chat_template", "draft_source", "draft_sha256"),
+    ("chat",): ("call_format", "sampling", "decides"),
+    ("embedding",): ("prompts",),
+}
 
 
 def check(written: Written, known: Known) -> None:
@@ -37,8 +46,10 @@ def check(written: Written, known: Known) -> None:
     for index, entry in entries(written):
         _check_engine(written, ("models", index, "engine"), entry, known)
         _check_isolation(written, ("models", index, "isolation"), entry, known)
+        _check_kind(written, ("models", index, "kind"), entry, known)
         _check_source(written, ("models", index, "source"), entry.get("source"))
         _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
+        _check_source(written, ("models", index, "tokenizer_source"), entry.get("tokenizer_source"))
         _check_draft(written, ("models", index, "draft_source"), entry)
         _check_call_format(written, ("models", index, "call_format"), entry, known)
         _check_template(written, ("models", index, "chat_template"), entry, known)
@@ -92,6 +103,26 @@ def _check_isolation(written: Written, path: KeyPath, entry: Mapping[str, Any], 
     for name, words in uncarried.items():
         if isinstance(options, dict) and options.get(name):
             written.fault(path, f"{words} (options.{name}) cannot cross to another process; accepted here: thread")
+
+
+def _check_kind(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:
+    kind, engine = entry.get("kind", "chat"), entry.get("engine", "llama_cpp")
+    if not isinstance(kind, str) or not isinstance(engine, str) or path in written.unreadable:
+        return
+    kinds = known.engine_kinds.get(engine)
+    if kinds is not None and kind not in kinds:
+        others = [name for name, served in known.engine_kinds.items() if kind in served]
+        cure = f"; {' and '.join(others)} can" if others else ""
+        written.fault((*path[:-1], "engine"), f"{engine} cannot serve a model of the kind {shown(kind)}{cure}")
+    for owners, names in BELONG.items():
+        for name in names:
+            if kind not in owners and entry.get(name) not in (None, {}, [], "", False):
+                of = " and ".join(owners)
+                written.fault(
+                    (*path[:-1], name), f"says something about {of} models only; this one is of the kind {kind}"
+                )
+    if entry.get("tokenizer_source") is not None and engine != "onnx":
+        written.fault((*path[:-1], "tokenizer_source"), f"is for the engine onnx; {engine} finds the tokenizer itself")
 
 
 def _check_call_format(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:

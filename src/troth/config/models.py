@@ -71,7 +71,7 @@ class ModelSettings(Section):
     """One model that is served."""
 
     id: Name = Field(description="The name that clients use.")
-    kind: Literal["chat", "decision"] = Field("chat", description="What the model is for.")
+    kind: Literal["chat", "embedding", "rerank", "decision"] = Field("chat", description="What the model is for.")
     decides: bool = Field(False, description="Of a chat model: it answers /v1/systemone too.")
     engine: str = Field("llama_cpp", description="The registered engine that runs it.")
     source: Name = Field(
@@ -100,6 +100,16 @@ class ModelSettings(Section):
         pattern=r"^[0-9a-fA-F]{64}$",
         json_schema_extra={"form": "64 hexadecimal digits"},
         description="Refuse that file unless its SHA-256 is this one.",
+    )
+    tokenizer_source: Name | None = Field(
+        None,
+        description="Where the engine onnx finds the model's tokenizer.json, in the forms of `source`; null: beside "
+        "the model's file.",
+    )
+    prompts: dict[Name, str] = Field(
+        default_factory=dict,
+        description="Of an embedding model: what `prompt_name` puts in front of a text, by name, as the model's makers "
+        "say, for example {query: 'Represent this sentence for searching relevant passages: '}.",
     )
     chat_template: str | None = Field(
         None, min_length=1, description="Path of a Jinja file that replaces the model's own chat template."

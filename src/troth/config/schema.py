@@ -129,6 +129,25 @@ class LimitsSettings(Section):
     template_output_bytes_max: int = Field(
         67108864, ge=1024, json_schema_extra=unit("bytes"), description="Longest text that a chat template may write."
     )
+    vector_requests_max: int = Field(
+        64,
+        ge=1,
+        json_schema_extra=unit("requests"),
+        description="Requests for vectors or relevance that one model works on at once, a text of each in turn; others "
+        "wait in the queue.",
+    )
+    vector_items_max: int = Field(
+        2048,
+        ge=1,
+        json_schema_extra=unit("items"),
+        description="Most texts to embed, or documents to rank, in a request.",
+    )
+    vector_bytes_max: int = Field(
+        8388608,
+        ge=1,
+        json_schema_extra=unit("bytes"),
+        description="All of these together, in UTF-8; a token id counts as four.",
+    )
     prompt_threads: int = Field(
         1, ge=1, le=256, json_schema_extra=unit("threads"), description="Threads that render and tokenise prompts."
     )

@@ -337,6 +337,7 @@ class ServedModel:
     aliases: tuple[str, ...] = ()
     honours: frozenset[str] = frozenset()
     sampling: Mapping[str, Any] = field(default_factory=dict)  # the operator's defaults for this model
+    prompts: Mapping[str, str] = field(default_factory=dict)  # what goes in front of texts to be embedded, by name
     slot: str = ""  # the name of its place
     also: tuple[str, ...] = ()  # further kinds that it serves
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from troth.domain import Grammar, GrammarSource, Job, Sampling, Steering, ThoughtCount, Ticket, TokenIds, TokenLogprob
+from troth.domain.vectors import EmbedJob, Item, Reading, RerankJob, Rows, Values
 from troth.errors import EngineFault
 
 State = npt.NDArray[np.uint8]  # the saved memory of one sequence
@@ -176,7 +177,81 @@ class Generates(Engine, Protocol):
         """The job is in the line. Raises QueueFull, or Unavailable while loading. Called on the event loop."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorFacts:
+    """What a loaded model of vectors or of relevance is; fixed until it is stopped."""
+
+    tokens_max: int  # of one sequence, what the model puts around a text included
+    dimensions: int = 1  # numbers of a vector
+    pooling: str = ""  # how a vector is made of those of its tokens
+    normalizes: bool = True  # vectors have length 1 unless a request says otherwise
+    gives_shares: bool = False  # its scores are from 0 to 1 as they are
+
+
+@runtime_checkable
+class Embeds(Engine, Protocol):
+    """An engine that gives texts as vectors."""
+
+    @property
+    def facts(self) -> VectorFacts:
+        """What the loaded model is. Raises Unavailable while it loads."""
+
+    async def embed(self, job: EmbedJob) -> Rows:
+        """One vector for each item, as the model gives it.
+
+        Raises BadRequest naming an item that cannot be read, QueueFull, QueueTimeout, Unavailable, EngineFault. When
+        the caller stops waiting, what is not computed yet never is.
+        """
+
+
+@runtime_checkable
+class Reranks(Engine, Protocol):
+    """An engine that tells how relevant documents are to a query."""
+
+    @property
+    def facts(self) -> VectorFacts:
+        """What the loaded model is. Raises Unavailable while it loads."""
+
+    async def rerank(self, job: RerankJob) -> Rows:
+        """One score for each document, as the model gives it. Raises and stops as `Embeds.embed` does."""
+
+
 # ---- what a scheduler drives ------------------------------------------------------------------
+
+
+class Encoder(Protocol):
+    """One model that reads whole sequences. `encode` is for one thread, `read` and `pair` for another."""
+
+    facts: VectorFacts
+    vocabulary_size: int
+    batch_tokens: int  # the most that one batch holds; at least `facts.tokens_max`
+    batch_sequences: int
+    pads: bool  # the sequences of a batch take as much as the longest of them
+
+    def read(self, items: Sequence[Item]) -> list[Reading]:
+        """Each item as the model reads it. Control tokens in texts are tokens; ids, known to exist, are as they are."""
+
+    def pair(self, query: str, documents: Sequence[str]) -> list[Reading]:
+        """The query with each document, as the model reads them. Control tokens in texts are text."""
+
+    def encode(self, batch: Sequence[Reading]) -> Values:
+        """A row of `facts.dimensions` numbers for each sequence. Blocks."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """The model's facts, JSON-ready."""
+
+    def close(self) -> None:
+        """All memory is given back."""
+
+
+@runtime_checkable
+class Encodes(Protocol):
+    """An engine that loads an encoder; a vector lane of the scheduler makes it an `Embeds` or a `Reranks`."""
+
+    honours: frozenset[str]
+
+    def open(self, progress: LoadProgress) -> Encoder:
+        """The model is in memory. Blocks; runs on the lane's thread. Raises EngineFault in words."""
 
 
 class DecodeFault(Exception):

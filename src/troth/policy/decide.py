@@ -52,6 +52,13 @@ class Policy:
             plan = step(plan, self._terms)
         return plan
 
+    def pick(self, name: str | None, kind: str, given: frozenset[str]) -> tuple[ServedModel, str]:
+        """The model of `kind` that answers a request which is not continued, only read, and the rule that chose it.
+        Raises as `decide` does."""
+        model, rule = naming.choose(name, kind, self._terms)
+        fields.check_done(given, model, self._terms)
+        return model, rule
+
     def _seed(self, asked: int | None, model: ServedModel) -> tuple[int, str]:
         if asked is not None and asked not in (-1, SEEDS):
             return asked % SEEDS, "request"

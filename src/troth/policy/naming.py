@@ -108,6 +108,7 @@ def _find(name: str, models: Sequence[ServedModel]) -> ServedModel | None:
 
 
 def _wrong_route(name: str, actual: str, needed: str) -> str:
-    problem = f"The model {name!r} is of kind {actual}; this route needs a {needed} model."
+    article = "an" if needed[0] in "aeiou" else "a"
+    problem = f"The model {name!r} is of kind {actual}; this route needs {article} {needed} model."
     route = ROUTES.get(actual)
     return f"{problem} Send it to {route}." if route else problem

@@ -134,7 +134,7 @@ def test_a_section_that_is_no_mapping_names_its_keys(refused: Refused) -> None:
 
 def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(ConfigFaults, match=r"absent\.yaml: cannot read the configuration: No such file"):
-        load(tmp_path / "absent.yaml", engine_options=lambda _: BaseModel, engine_names=(), guardable=frozenset())
+        load(tmp_path / "absent.yaml", engine_options=lambda *_: BaseModel, engine_names=(), guardable=frozenset())
 
 
 # ---- the environment ------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from troth.engines.llama_cpp import memory
 from troth.engines.llama_cpp.batch import Batch
 from troth.engines.llama_cpp.facts import describe_model, metadata
 from troth.engines.llama_cpp.library import library
+from troth.engines.llama_cpp.loading import load_model
 from troth.engines.llama_cpp.options import LlamaCppOptions
 from troth.engines.llama_cpp.sampling import Chain, Greedy, Guided, build_chain, is_greedy, looking_back
 from troth.engines.llama_cpp.vocabulary import LlamaVocabulary
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 CONTEXT_TOKENS_DEFAULT_MAX = 8192
 CACHE_TYPES = {"f32": 0, "f16": 1, "q8_0": 8, "bf16": 30}  # ggml_type
-SPLIT_MODES = {"none": 0, "layer": 1, "row": 2}  # llama_split_mode
 RC_OK, RC_NO_ROOM, RC_ABORTED = 0, 1, 2  # llama_decode
 
 
@@ -42,8 +42,7 @@ class LlamaDecoder:
         """`repack`: weights may be rearranged for speed, which for some formats makes results depend on the batch."""
         self._library = library(exact=options.determinism == "strict")
         self._api = self._library.api
-        self._library.errors.clear()
-        self._model = self._load_model(path, options, progress, repack=repack)
+        self._model = load_model(self._library, path, options, progress, repack=repack)
         trained: int = self._api.llama_model_n_ctx_train(self._model)
         self.context_tokens = options.context_tokens or min(trained, CONTEXT_TOKENS_DEFAULT_MAX)
         self.slots = options.slots
@@ -76,29 +75,6 @@ class LlamaDecoder:
         self.proposer: DraftModel | None = None
 
     # ---- loading --------------------------------------------------------------------------------
-
-    def _load_model(self, path: Path, options: LlamaCppOptions, progress: LoadProgress, *, repack: bool) -> Any:
-        api = self._api
-        params = api.llama_model_default_params()
-        params.n_gpu_layers = options.gpu_layers
-        params.main_gpu = options.main_gpu
-        params.split_mode = SPLIT_MODES[options.split_mode]
-        shares = (ctypes.c_float * max(len(options.tensor_split), api.llama_max_devices()))(*options.tensor_split)
-        if options.tensor_split:
-            params.tensor_split = shares
-        params.use_extra_bufts = repack
-        params.load_mode = (api.LLAMA_LOAD_MODE_MMAP if options.mmap else api.LLAMA_LOAD_MODE_NONE) | (
-            api.LLAMA_LOAD_MODE_MLOCK if options.mlock else 0
-        )
-
-        def report(fraction: float, _: Any) -> bool:
-            return progress(fraction) is not False
-
-        params.progress_callback = api.llama_progress_callback(report)
-        model = api.llama_model_load_from_file(str(path).encode(), params)
-        if not model:
-            raise EngineFault(f"{path}: llama.cpp could not load the model: {self._library.last_error()}")
-        return model
 
     def _architecture(self) -> str:
         return metadata(self._api, self._model, "general.architecture")
