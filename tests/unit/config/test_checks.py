@@ -54,7 +54,8 @@ def test_what_cannot_cross_to_another_process_is_refused_beside_isolation(refuse
 
 def test_an_unknown_kind_names_the_known_ones(refused: Refused) -> None:
     assert refused("models: [{id: a, source: a.gguf, kind: chatt}]") == [
-        'troth.yaml:1: models.0.kind: expected one of "chat", "embedding", "rerank", got "chatt"; did you mean "chat"?'
+        'troth.yaml:1: models.0.kind: expected one of "chat", "embedding", "rerank", "decision", got "chatt"; did you '
+        'mean "chat"?'
     ]
 
 
@@ -71,7 +72,7 @@ def test_an_engine_that_cannot_serve_the_kind_is_refused_naming_those_that_can(r
         (
             "kind: embedding, chat_template: a.jinja",
             "chat_template",
-            "chat models only; this one is of the kind embedding",
+            "chat and decision models only; this one is of the kind embedding",
         ),
         ("kind: rerank, sampling: {seed: 1}", "sampling", "chat models only; this one is of the kind rerank"),
         ("prompts: {query: 'Q: '}", "prompts", "embedding models only; this one is of the kind chat"),
