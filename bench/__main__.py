@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench import determinism, dialects, edge, engine, forms, sharing, soak, start
+from bench import determinism, dialects, edge, engine, forms, sharing, soak, start, upstream
 from tests.conftest import fetch_embedded_model
 
 
@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument(
         "names",
         nargs="*",
-        choices=["determinism", "dialects", "edge", "engine", "forms", "sharing", "soak", "start", []],
+        choices=["determinism", "dialects", "edge", "engine", "forms", "sharing", "soak", "start", "upstream", []],
         help="default: all",
     )
     parser.add_argument("--llama-server", type=Path, help="the peer's binary; see bench/README.md")
@@ -28,7 +28,7 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds; medians are reported")
     arguments = parser.parse_args()
-    names = arguments.names or ["edge", "dialects", "forms", "start", "soak", "engine", "sharing"]
+    names = arguments.names or ["edge", "dialects", "forms", "start", "soak", "engine", "sharing", "upstream"]
     if "edge" in names:
         edge.run(rounds=arguments.rounds)
     if "dialects" in names:
@@ -41,7 +41,7 @@ def main() -> int:
         soak.run()
     if "determinism" in names:
         determinism.run(arguments.model or [fetch_embedded_model()])
-    beside = [name for name in ("engine", "sharing") if name in names]
+    beside = [name for name in ("engine", "sharing", "upstream") if name in names]
     if beside and arguments.llama_server is None:
         print(f"{beside[0]}: needs --llama-server PATH; see bench/README.md", file=sys.stderr)
         return 2
@@ -49,6 +49,8 @@ def main() -> int:
         engine.run(arguments.llama_server, rounds=arguments.rounds)
     if "sharing" in names:
         sharing.run(arguments.llama_server, rounds=arguments.rounds, models=arguments.model or [])
+    if "upstream" in names:
+        upstream.run(arguments.llama_server, rounds=arguments.rounds)
     return 0
 
 

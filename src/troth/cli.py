@@ -207,6 +207,8 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
             engine_names=registry.names(),
             guardable=frozenset(path for fields in FIELDS.values() for path in fields),
             call_formats=NAMES,
+            remote_engines=registry.remote_names(),
+            sampling_of=registry.sampling_of,
         )
     except ConfigFaults as faults:
         count = len(faults.faults)
@@ -237,13 +239,13 @@ def _store(loaded: Loaded, progress: Progress | None = None) -> Store:
 
 
 def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, ModelFiles]:
-    """The files of each model by its id; to serve, of those that are not lazy."""
+    """The files of each model by its id; to serve, of those that are not lazy. A model of another server has none."""
     from troth.sources.faults import SourceFault
 
     store = _store(loaded)
     files: dict[str, ModelFiles] = {}
     for model in loaded.config.models:
-        if inspect and model.lazy:
+        if model.source is None or (inspect and model.lazy):
             continue
         try:
             files[model.id] = _files_of(model, store, verify=verify, inspect=inspect)
@@ -257,6 +259,7 @@ def _files_of(model: ModelSettings, store: Store, *, verify: bool, inspect: bool
     from troth.sources.gguf import inspect_gguf
     from troth.sources.store import ModelFiles
 
+    assert model.source is not None, "a model without a file is on another server"
     main = store.resolve(model.source, sha256=model.sha256, verify=verify)
     draft = None
     if model.draft_source is not None:

@@ -10,8 +10,8 @@ from troth.config.models import ModelSettings
 from troth.config.schema import Config
 from troth.domain import ServedModel
 from troth.engines import registry
-from troth.engines.base import CacheReport, Engine, Generates
-from troth.errors import EngineFault, Unavailable
+from troth.engines.base import CacheReport, Engine, Generates, Relays
+from troth.errors import EngineFault, NotImplementedHere, Unavailable
 from troth.fleet.backoff import BackOff
 from troth.fleet.fleet import Fleet
 from troth.fleet.slot import Making, Report, Slot, SlotFacts
@@ -22,7 +22,7 @@ from troth.scheduler.prefix_cache import CacheLimits
 from troth.settings import MEBIBYTE, back_off_limits
 from troth.sources.faults import SourceFault
 from troth.sources.store import ModelFiles
-from troth.watch.generation import WatchedEngine
+from troth.watch.generation import WatchedEngine, WatchedRelay
 from troth.watch.metrics import Metrics
 
 Pull = Callable[[ModelSettings, Report], ModelFiles]  # blocks; raises SourceFault
@@ -46,7 +46,8 @@ class Kept:
         """`files`: those that are on disk already. `look_at`: what a loaded model needs before it is asked."""
         self.settings = model
         self.lane: Lane | None = None
-        self.watched: WatchedEngine | None = None
+        self.remote: Relays | None = None  # another server, in place of a lane
+        self.watched: WatchedEngine | WatchedRelay | None = None
         self._config = config
         self._metrics = metrics
         self._files = files
@@ -81,6 +82,10 @@ class Kept:
     def observed(self) -> Lane:
         """The lane. Raises Unavailable while the model is not in memory."""
         lane = self.lane
+        if self.remote is not None:
+            raise NotImplementedHere(
+                f"The model {self.settings.id} is behind another server, which keeps slots and saved prompts to itself."
+            )
         if lane is None:
             raise Unavailable(
                 f"The model {self.settings.id} is not in memory: its slot is {self.slot.state}.",
@@ -91,7 +96,7 @@ class Kept:
 
     def _facts(self) -> SlotFacts:
         model = self.settings
-        default = self._config.slots.idle_seconds
+        default = self._config.slots.idle_seconds if model.source is not None else None  # nothing would be gained
         return SlotFacts(
             name=model.slot or model.id,
             model=model.id,
@@ -105,7 +110,7 @@ class Kept:
 
     def _making(self) -> Making:
         return Making(
-            has_files=lambda: self._files is not None,
+            has_files=lambda: self._files is not None or self.settings.source is None,
             pull=self._fetch,
             make=self._make,
             look_at=self._ready,
@@ -120,6 +125,11 @@ class Kept:
             raise EngineFault(fault.message) from fault
 
     def _make(self) -> Engine:
+        model = self.settings
+        if model.source is None:
+            self.remote = registry.relay(model.engine, model.id, model.options)
+            self.watched = WatchedRelay(self.remote, model.id, self._metrics)
+            return self.remote
         assert self._files is not None
         self.lane = _lane(self.settings, self._files, self._config)
         self.watched = WatchedEngine(self.lane, self.settings.id, self._metrics)
@@ -132,7 +142,7 @@ class Kept:
     def _bury(self, engine: Engine) -> None:
         if isinstance(engine, Lane):
             self._past = self._past + engine.totals()
-        self.lane = self.watched = None
+        self.lane = self.remote = self.watched = None
 
     def _weigh(self) -> int:
         if self._files is None:
@@ -147,7 +157,7 @@ class KeptEngines:
         self._fleet = fleet
         self._kept = kept
 
-    async def ready(self, model: str) -> Generates:
+    async def ready(self, model: str) -> Generates | Relays:
         """The engine of this model, once it answers. Raises Unavailable or LoadFailed."""
         await self._fleet.ready(model)
         watched = self._kept[model].watched
@@ -160,7 +170,7 @@ class KeptEngines:
 
     def lister(self, name: str) -> str | None:
         """The id of the upstream that lists a model of this name, if one is known to."""
-        return None
+        return next((each for each, kept in self._kept.items() if kept.remote and kept.remote.lists(name)), None)
 
 
 def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:

@@ -47,7 +47,7 @@ OWNERS = {
     "prometheus_client": {"watch"},
     "llguidance": {"engines"},
     "jinja2": {"prompt"},
-    "httpx": {"sources"},
+    "httpx": {"sources", "engines"},
     "yaml": {"config", "cli"},
     "platformdirs": {"sources"},
 }

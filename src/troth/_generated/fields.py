@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
+sha256 of openapi/: 7facc0a1e49aad833810a0b9e74c9e11185ef8da0562a3ae29c8a62ee928eab1; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

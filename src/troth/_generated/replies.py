@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ed544caef79e03b3812176d4547aa934fda2ec12ad70a1420d80e39d5d6f9389; datamodel-code-generator 0.89.0
+sha256 of openapi/: 7facc0a1e49aad833810a0b9e74c9e11185ef8da0562a3ae29c8a62ee928eab1; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -236,8 +236,8 @@ class FunctionCall(ContractModel):
 class TopLogprob(ContractModel):
     """A token that could have been drawn."""
 
-    id: Annotated[int, Field(ge=0)]
-    "The token's id."
+    id: Annotated[int | None, Field(ge=0)] = None
+    "The token's id; absent where another server has drawn it and does not tell."
     token: str
     "Its text; bytes that are no text are replaced."
     bytes: list[Annotated[int, Field(ge=0, le=255)]]
@@ -249,8 +249,8 @@ class TopLogprob(ContractModel):
 class TopProbability(ContractModel):
     """A token that could have been drawn."""
 
-    id: Annotated[int, Field(ge=0)]
-    "The token's id."
+    id: Annotated[int | None, Field(ge=0)] = None
+    "The token's id; absent where another server has drawn it and does not tell."
     token: str
     "Its text; bytes that are no text are replaced."
     bytes: list[Annotated[int, Field(ge=0, le=255)]]
@@ -298,6 +298,17 @@ class Hal0ErrorDetail(ContractModel):
     "The reason in words."
     details: dict[str, Any]
     "Facts, empty when there are none; `param` is the request field that was refused, `retry_after_s` what the header Retry-After says, in seconds."
+
+
+class Stall(ContractModel):
+    """Why the server behind this one cut the answer; with `errors.envelope: hal0` alone, in a chunk of its own before the end. Otherwise that is an error of the code upstream_stalled."""
+
+    reason: Literal["read", "idle", "total"]
+    "It was silent before its answer (read) or in it (idle), or took too long altogether (total)."
+    elapsed_s: Annotated[float, Field(ge=0.0)]
+    "Since it was asked, in seconds."
+    upstream: str
+    "The model, and the number of the replica."
 
 
 class HealthVersion(ContractModel):
@@ -1201,8 +1212,8 @@ class ToolCall(ContractModel):
 class TokenLogprob(ContractModel):
     """A token, its probability, and the likeliest others in its place."""
 
-    id: Annotated[int, Field(ge=0)]
-    "The token's id."
+    id: Annotated[int | None, Field(ge=0)] = None
+    "The token's id; absent where another server has drawn it and does not tell."
     token: str
     "Its text; bytes that are no text are replaced."
     bytes: list[Annotated[int, Field(ge=0, le=255)]]
@@ -1216,8 +1227,8 @@ class TokenLogprob(ContractModel):
 class TokenProbability(ContractModel):
     """A token, its probability in the draw, and the likeliest others that could have been drawn."""
 
-    id: Annotated[int, Field(ge=0)]
-    "The token's id."
+    id: Annotated[int | None, Field(ge=0)] = None
+    "The token's id; absent where another server has drawn it and does not tell."
     token: str
     "Its text; bytes that are no text are replaced."
     bytes: list[Annotated[int, Field(ge=0, le=255)]]
@@ -1285,8 +1296,8 @@ class ModelHealth(ContractModel):
     "What it is for."
     engine: str
     "What computes it."
-    status: Literal["loading", "ready", "failed", "stopped", "offline"]
-    "How it is doing; offline is not in memory."
+    status: Literal["loading", "ready", "failed", "stopped", "offline", "unreached"]
+    "How it is doing; offline is not in memory, unreached is on other servers that do not answer."
     slot: str | None = None
     "The name of its slot at /api/slots."
     state: (
@@ -1627,6 +1638,7 @@ class CompletionChunk(ContractModel):
     "Token counts, in the last chunk, when they were asked for."
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
+    x_hal0_stall: Stall | None = None
 
 
 class Health(ContractModel):
@@ -1919,3 +1931,4 @@ class ChatCompletionChunk(ContractModel):
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
     field__verbose: Annotated[NativeCompletion | None, Field(alias="__verbose")] = None
+    x_hal0_stall: Stall | None = None

