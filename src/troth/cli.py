@@ -212,6 +212,8 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
             call_formats=NAMES,
             isolating=registry.isolating(),
             engine_kinds=registry.kinds(),
+            remote_engines=registry.remote_names(),
+            sampling_of=registry.sampling_of,
         )
     except ConfigFaults as faults:
         count = len(faults.faults)
@@ -242,7 +244,7 @@ def _store(loaded: Loaded, progress: Progress | None = None) -> Store:
 
 
 def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, ModelFiles]:
-    """The files of each model by its id; to serve, of those that are not lazy."""
+    """The files of each model by its id; to serve, of those that are not lazy. A model of another server has none."""
     from troth.sources.faults import SourceFault
 
     files: dict[str, ModelFiles] = {}
@@ -251,7 +253,7 @@ def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, M
     store = dataclasses.replace(store, wheels=wheels)
     try:
         for model in loaded.config.models:
-            if inspect and model.lazy:
+            if model.source is None or (inspect and model.lazy):
                 continue
             try:
                 files[model.id] = _files_of(model, store, verify=verify, inspect=inspect)
@@ -269,6 +271,7 @@ def _files_of(model: ModelSettings, store: Store, *, verify: bool, inspect: bool
     from troth.sources.gguf import inspect_gguf
     from troth.sources.store import ModelFiles
 
+    assert model.source is not None, "a model without a file is on another server"
     main = store.resolve(model.source, sha256=model.sha256, verify=verify)
     draft = tokenizer = None
     if model.draft_source is not None:

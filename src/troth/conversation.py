@@ -1,6 +1,8 @@
 """The corridor itself: how one Ask becomes a stream of events. Start reading here.
 
 Ask ── policy ──► Plan ── prompt ──► Prompt ── engine ──► Ticket ── reply ──► Event …
+
+Where the engine is another server, nothing is rendered: the Plan itself goes there, and Events come back.
 """
 
 from __future__ import annotations
@@ -22,13 +24,16 @@ from troth.domain import (
     Prompt,
     RawText,
     ServedModel,
+    Talk,
     Ticket,
 )
-from troth.engines.base import Generates
+from troth.engines.base import Generates, Relays
 from troth.errors import Refusal
 from troth.policy.decide import Policy
 from troth.prompt.raw import Written
+from troth.prompt.relayed import relayed
 from troth.prompt.render import Prompts
+from troth.reply.kept import kept
 from troth.reply.parts import parted
 from troth.reply.verdict import judged
 
@@ -39,7 +44,10 @@ ClampCounter = Callable[[str], None]  # the field whose number was cut
 class Engines(Protocol):
     """Whoever has the engines."""
 
-    async def ready(self, model: str) -> Generates:
+    async def look_for(self, name: str | None) -> None:
+        """Who might have a model of this name has been asked, where nobody is known to."""
+
+    async def ready(self, model: str) -> Generates | Relays:
         """The engine of this model, once it answers. Raises Unavailable or LoadFailed."""
 
 
@@ -59,9 +67,13 @@ class Conversation:
 
     async def prepare(self, ask: Ask, account: Account) -> Prepared:
         """All that can be decided and read without an engine's time. Raises any Refusal but those of a full line."""
-        plan = self.policy.decide(ask)
+        plan = await self._decide(ask)
         account.model, account.route = plan.model.id, plan.origins["model"]
         engine = await self.engines.ready(plan.model.id)
+        if isinstance(engine, Relays):
+            plan = self.prompts.arranged(plan)
+            engine.check(plan)
+            return Prepared(plan, relayed(plan, engine.report().context_tokens), engine)
         prompt = await self.prompts.render(
             plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens, grammars=engine.grammars
         )
@@ -70,25 +82,33 @@ class Conversation:
 
     def submit(self, prepared: Prepared, account: Account) -> Opened:
         """The prepared ask has a place in the line. Raises QueueFull or Unavailable."""
-        plan, prompt = prepared.plan, prepared.prompt
-        ticket = prepared.engine.submit(self._job(plan, prompt))
+        plan, prompt, engine = prepared.plan, prepared.prompt, prepared.engine
+        ticket = engine.relay(plan, prompt) if isinstance(engine, Relays) else engine.submit(self._job(plan, prompt))
         if prompt.clamped_from is not None:
             self.on_clamped(plan.ask.budget_field)
-        return Opened(plan, prompt, prepared.engine, ticket, account)
+        return Opened(plan, prompt, engine, ticket, account)
 
-    async def engine(self, model: str | None) -> tuple[ServedModel, Generates]:
+    async def engine(self, model: str | None) -> tuple[ServedModel, Generates | Relays]:
         """The named model, or the default one, and its engine. Raises Refusal."""
-        chosen = self.policy.decide(Ask(source=RawText(()), model=model)).model
+        chosen = (await self._decide(Ask(source=RawText(()), model=model))).model
         return chosen, await self.engines.ready(chosen.id)
 
     async def written(self, ask: Ask, account: Account) -> tuple[Plan, Written]:
         """What the model would read, without asking it to. Never waits for an engine. Raises Refusal."""
-        plan = self.policy.decide(ask)
+        plan = await self._decide(ask)
         account.model, account.route = plan.model.id, plan.origins["model"]
         engine = await self.engines.ready(plan.model.id)
-        found = await self.prompts.write(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
+        if isinstance(engine, Relays):
+            plan = self.prompts.arranged(plan)
+            found = Written(*await engine.read(plan))
+        else:
+            found = await self.prompts.write(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
         account.prompt_tokens = len(found.tokens)
         return plan, found
+
+    async def _decide(self, ask: Ask) -> Plan:
+        await self.engines.look_for(ask.model)
+        return self.policy.decide(ask)
 
     def _job(self, plan: Plan, prompt: Prompt) -> Job:
         ask = plan.ask
@@ -113,7 +133,12 @@ class Prepared:
 
     plan: Plan
     prompt: Prompt
-    engine: Generates
+    engine: Generates | Relays
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """Every token id that ends a reply; none where another server keeps them to itself."""
+        return frozenset() if isinstance(self.engine, Relays) else self.engine.vocabulary.end_ids
 
 
 @dataclass(slots=True)
@@ -122,7 +147,7 @@ class Opened(AbstractAsyncContextManager["Opened"]):
 
     plan: Plan
     prompt: Prompt
-    engine: Generates
+    engine: Generates | Relays
     ticket: Ticket
     account: Account
 
@@ -153,8 +178,11 @@ class Opened(AbstractAsyncContextManager["Opened"]):
         told = self.ticket.events()
         if self.prompt.readers is not None:
             told = parted(told, self.prompt.readers)
+        source = self.plan.ask.source
+        if self.prompt.is_relayed and isinstance(source, Talk) and source.tools.reads_calls:
+            told = kept(told, source.tools)
         form = self.plan.ask.form
-        return told if form is None else judged(told, form)
+        return told if form is None else judged(told, form, is_relayed=self.prompt.is_relayed)
 
     def cancel(self) -> None:
         """The engine works on this no more, and the account is closed. Safe to call twice."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from troth.conversation import Conversation
 from troth.domain import Account, Ask, Finished, Job, Prompt, Sampling
 from troth.domain.deciding import DecideAsk, Decision, Question
-from troth.engines.base import Generates, Vocabulary
-from troth.errors import OverContext, Refusal
+from troth.engines.base import Generates, Relays, Vocabulary
+from troth.errors import NotImplementedHere, OverContext, Refusal
 from troth.policy.decisions import DecisionLimits, bound, talk_of
 from troth.reply.score import Scorer, shares
 
@@ -57,6 +57,8 @@ class Decisions:
         plan = conversation.policy.decide(wanted, KIND)
         account.model, account.route = plan.model.id, plan.origins["model"]
         engine = await conversation.engines.ready(plan.model.id)
+        if isinstance(engine, Relays):
+            raise NotImplementedHere(f"The model {plan.model.id} is behind another server, which decides nothing here.")
         vocabulary = engine.vocabulary
         try:
             prompt = await conversation.prompts.render(

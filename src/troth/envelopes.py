@@ -70,6 +70,11 @@ HAL0_CODES: Mapping[str, str] = {
     "stopping": "system.stopping",
     "no_slot_idle": "slot.busy",
     "queue_timeout": "dispatch.queue_timeout",
+    "upstream_unavailable": "dispatch.upstream_unavailable",
+    "upstream_broken": "dispatch.upstream_broken",
+    "upstream_refused": "dispatch.upstream_refused",
+    "upstream_stalled": "dispatch.upstream_stalled",
+    "upstream_busy": "dispatch.upstream_busy",
 }
 HAL0_MISSING_MODEL = "request.missing_model"
 

@@ -17,6 +17,9 @@
     ├── EngineFault               500     server_error            engine_error
     ├── LoadFailed                502     server_error            load_failed
     ├── NotImplementedHere        501     not_supported_error     not_supported
+    ├── UpstreamFault             502     upstream_error          upstream_unavailable, upstream_broken
+    │   ├── UpstreamRefusal       502                             upstream_refused (or the upstream's own status)
+    │   └── UpstreamStalled       504                             upstream_stalled
     └── Unavailable               503     unavailable_error       model_loading …    Retry-After
         └── QueueTimeout          503                             queue_timeout
 
@@ -27,13 +30,15 @@ is ours. Only the edge turns a refusal into a status and a body, in the dialect 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+OPERATORS = (401, 403, 404, 407)  # statuses of an upstream that are about its key and its address: not the caller's
 
 
 class Refusal(Exception):
     """A request that gets no answer, with the reason in words for whoever sent it."""
 
-    status: ClassVar[int] = 500
+    status: int = 500
     type: ClassVar[str] = "server_error"
     code: str = "internal_error"
 
@@ -212,6 +217,44 @@ class NotImplementedHere(Refusal):
     status = 501
     type = "not_supported_error"
     code = "not_supported"
+
+
+class UpstreamFault(Refusal):
+    """The server behind this one cannot be reached, or what it sent is no answer."""
+
+    status = 502
+    type = "upstream_error"
+    code = "upstream_unavailable"
+
+
+class UpstreamRefusal(UpstreamFault):
+    """The server behind this one refused: the words are its own, and so is the status unless it is about its key."""
+
+    code = "upstream_refused"
+
+    def __init__(self, message: str, *, status: int, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message, details={"upstream_status": status}, headers=headers)
+        if status not in OPERATORS:
+            self.status = status
+
+
+class UpstreamStalled(UpstreamFault):
+    """The server behind this one went silent, or took longer than the operator allows."""
+
+    status = 504
+    code = "upstream_stalled"
+
+    def __init__(self, reason: Literal["idle", "total", "read"], elapsed_seconds: float, upstream: str) -> None:
+        words = {
+            "idle": "was silent for too long",
+            "total": "took longer than an answer may take",
+            "read": "did not begin to answer",
+        }[reason]
+        elapsed = round(elapsed_seconds, 3)
+        super().__init__(
+            f"The upstream {upstream} {words}: the answer was cut after {elapsed:.1f} s.",
+            details={"reason": reason, "elapsed_s": elapsed, "upstream": upstream},
+        )
 
 
 class Unavailable(Refusal):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from troth.config.models import ModelSettings
 from troth.config.schema import Config
 from troth.domain import ServedModel
 from troth.engines import registry
-from troth.engines.base import CacheReport, Embeds, Engine, Generates, Reranks
+from troth.engines.base import CacheReport, Embeds, Engine, Generates, Relays, Reranks
 from troth.engines.child import Isolated
-from troth.errors import EngineFault, Unavailable
+from troth.errors import EngineFault, NotImplementedHere, Unavailable
 from troth.fleet.backoff import BackOff
 from troth.fleet.fleet import Fleet
 from troth.fleet.slot import Making, Report, Slot, SlotFacts
@@ -25,13 +28,14 @@ from troth.scheduler.vector_lane import VectorLane, VectorLaneSettings
 from troth.settings import MEBIBYTE, back_off_limits
 from troth.sources.faults import SourceFault
 from troth.sources.store import ModelFiles
-from troth.watch.generation import WatchedEngine
+from troth.watch.generation import WatchedEngine, WatchedRelay
 from troth.watch.metrics import Metrics
 
 Pull = Callable[[ModelSettings, Report], ModelFiles]  # blocks; raises SourceFault
 LookAt = Callable[[str, Generates], Awaitable[None]]
 
 VECTOR_KINDS = ("embedding", "rerank")
+LOOK_SECONDS_MAX, LOOK_AGAIN_SECONDS = 8.0, 10.0
 WEIGHT = 1.25  # what a model takes in memory, by the size of its files, when nobody says
 
 
@@ -51,7 +55,8 @@ class Kept:
         self.settings = model
         self.lane: Lane | None = None  # of a model that continues texts
         self.vectors: VectorLane | None = None  # of one that reads them
-        self.watched: WatchedEngine | None = None
+        self.remote: Relays | None = None  # another server, in place of a lane
+        self.watched: WatchedEngine | WatchedRelay | None = None
         self._config = config
         self._metrics = metrics
         self._files = files
@@ -92,6 +97,10 @@ class Kept:
     def observed(self) -> Lane:
         """The lane. Raises Unavailable while the model is not in memory."""
         lane = self.lane
+        if self.remote is not None:
+            raise NotImplementedHere(
+                f"The model {self.settings.id} is behind another server, which keeps slots and saved prompts to itself."
+            )
         if lane is None:
             raise Unavailable(
                 f"The model {self.settings.id} is not in memory: its slot is {self.slot.state}.",
@@ -102,7 +111,7 @@ class Kept:
 
     def _facts(self) -> SlotFacts:
         model = self.settings
-        default = self._config.slots.idle_seconds
+        default = self._config.slots.idle_seconds if model.source is not None else None  # nothing would be gained
         return SlotFacts(
             name=model.slot or model.id,
             model=model.id,
@@ -116,7 +125,7 @@ class Kept:
 
     def _making(self) -> Making:
         return Making(
-            has_files=lambda: self._files is not None,
+            has_files=lambda: self._files is not None or self.settings.source is None,
             pull=self._fetch,
             make=self._make,
             look_at=self._ready,
@@ -131,6 +140,11 @@ class Kept:
             raise EngineFault(fault.message) from fault
 
     def _make(self) -> Engine:
+        model = self.settings
+        if model.source is None:
+            self.remote = registry.relay(model.engine, model.id, model.options)
+            self.watched = WatchedRelay(self.remote, model.id, self._metrics)
+            return self.remote
         assert self._files is not None
         if self.settings.kind in VECTOR_KINDS:
             self.vectors = _vector_lane(self.settings, self._files, self._config, self._read)
@@ -146,7 +160,7 @@ class Kept:
     def _bury(self, engine: Engine) -> None:
         if isinstance(engine, Lane):
             self._past = self._past + engine.totals()
-        self.lane = self.watched = self.vectors = None
+        self.lane = self.remote = self.watched = self.vectors = None
 
     def _weigh(self) -> int:
         if self._files is None:
@@ -160,8 +174,10 @@ class KeptEngines:
     def __init__(self, fleet: Fleet, kept: dict[str, Kept]) -> None:
         self._fleet = fleet
         self._kept = kept
+        self._look: asyncio.Future[Any] | None = None  # at the lists of all upstreams
+        self._looked_at = 0.0
 
-    async def ready(self, model: str) -> Generates:
+    async def ready(self, model: str) -> Generates | Relays:
         """The engine of this model, once it answers. Raises Unavailable or LoadFailed."""
         await self._fleet.ready(model)
         watched = self._kept[model].watched
@@ -188,7 +204,28 @@ class KeptEngines:
 
     def lister(self, name: str) -> str | None:
         """The id of the upstream that lists a model of this name, if one is known to."""
-        return None
+        remotes = ((model, kept.remote) for model, kept in self._kept.items())
+        return next((model for model, remote in remotes if remote is not None and remote.lists(name)), None)
+
+    async def look_for(self, name: str | None) -> None:
+        """The upstreams have looked at their lists again, where nobody is known to have a model of this name.
+
+        Requests share one look, which is not repeated for some seconds, and wait for it no longer than a bound.
+        """
+        remotes = [kept.remote for kept in self._kept.values() if kept.remote is not None]
+        if not name or not remotes or self._is_known(name):
+            return
+        if self._look is None or (self._look.done() and time.monotonic() - self._looked_at > LOOK_AGAIN_SECONDS):
+            self._look = asyncio.gather(*(remote.refresh() for remote in remotes), return_exceptions=True)
+            self._looked_at = time.monotonic()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._look), LOOK_SECONDS_MAX)
+
+    def _is_known(self, name: str) -> bool:
+        served = ((model, kept.slot.name, kept.settings.aliases) for model, kept in self._kept.items())
+        return any(name in (model, slot) or name in aliases for model, slot, aliases in served) or (
+            self.lister(name) is not None
+        )
 
 
 def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:

@@ -51,7 +51,7 @@ OWNERS = {
     "onnxruntime": {"engines"},
     "tokenizers": {"engines"},
     "jinja2": {"prompt"},
-    "httpx": {"sources"},
+    "httpx": {"sources", "engines"},
     "yaml": {"config", "cli"},
     "platformdirs": {"sources"},
 }

@@ -126,6 +126,9 @@ class Standing:
     def __init__(self, engine: Generates) -> None:
         self._engine = engine
 
+    async def look_for(self, name: str | None) -> None:
+        """Nobody else has anything."""
+
     async def ready(self, model: str) -> Generates:
         return self._engine
 

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 8f645a460d0a07fcb5fa3255313c13b2ca81a45ca1b7b2502e43643915c523c7; datamodel-code-generator 0.89.0
+sha256 of openapi/: b7ad0ab3d660a928e3c6e509684ad38e992539f96a171172c7eecf901a8b8dbe; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

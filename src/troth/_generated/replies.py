@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 8f645a460d0a07fcb5fa3255313c13b2ca81a45ca1b7b2502e43643915c523c7; datamodel-code-generator 0.89.0
+sha256 of openapi/: b7ad0ab3d660a928e3c6e509684ad38e992539f96a171172c7eecf901a8b8dbe; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -237,8 +237,8 @@ class FunctionCall(ContractModel):
 class TopLogprob(ContractModel):
     """A token that could have been drawn."""
 
-    id: Annotated[int, Field(ge=0)]
-    "The token's id."
+    id: Annotated[int | None, Field(ge=0)] = None
+    "The token's id; absent where another server has drawn it and does not tell."
     token: str
     "Its text; bytes that are no text are replaced."
     bytes: list[Annotated[int, Field(ge=0, le=255)]]
@@ -250,8 +250,8 @@ class TopLogprob(ContractModel):
 class TopProbability(ContractModel):
     """A token that could have been drawn."""
 
-    id: Annotated[int, Field(ge=0)]
-    "The token's id."
+    id: Annotated[int | None, Field(ge=0)] = None
+    "The token's id; absent where another server has drawn it and does not tell."
     token: str
     "Its text; bytes that are no text are replaced."
     bytes: list[Annotated[int, Field(ge=0, le=255)]]
@@ -341,6 +341,17 @@ class Hal0ErrorDetail(ContractModel):
     "The reason in words."
     details: dict[str, Any]
     "Facts, empty when there are none; `param` is the request field that was refused, `retry_after_s` what the header Retry-After says, in seconds."
+
+
+class Stall(ContractModel):
+    """Why the server behind this one cut the answer; with `errors.envelope: hal0` alone, in a chunk of its own before the end. Otherwise that is an error of the code upstream_stalled."""
+
+    reason: Literal["read", "idle", "total"]
+    "It was silent before its answer (read) or in it (idle), or took too long altogether (total)."
+    elapsed_s: Annotated[float, Field(ge=0.0)]
+    "Since it was asked, in seconds."
+    upstream: str
+    "The model, and the number of the replica."
 
 
 class HealthVersion(ContractModel):
@@ -1288,8 +1299,8 @@ class ToolCall(ContractModel):
 class TokenLogprob(ContractModel):
     """A token, its probability, and the likeliest others in its place."""
 
-    id: Annotated[int, Field(ge=0)]
-    "The token's id."
+    id: Annotated[int | None, Field(ge=0)] = None
+    "The token's id; absent where another server has drawn it and does not tell."
     token: str
     "Its text; bytes that are no text are replaced."
     bytes: list[Annotated[int, Field(ge=0, le=255)]]
@@ -1303,8 +1314,8 @@ class TokenLogprob(ContractModel):
 class TokenProbability(ContractModel):
     """A token, its probability in the draw, and the likeliest others that could have been drawn."""
 
-    id: Annotated[int, Field(ge=0)]
-    "The token's id."
+    id: Annotated[int | None, Field(ge=0)] = None
+    "The token's id; absent where another server has drawn it and does not tell."
     token: str
     "Its text; bytes that are no text are replaced."
     bytes: list[Annotated[int, Field(ge=0, le=255)]]
@@ -1383,8 +1394,8 @@ class ModelHealth(ContractModel):
     "What it is for."
     engine: str
     "What computes it."
-    status: Literal["loading", "ready", "failed", "stopped", "offline"]
-    "How it is doing; offline is not in memory."
+    status: Literal["loading", "ready", "failed", "stopped", "offline", "unreached"]
+    "How it is doing; offline is not in memory, unreached is on other servers that do not answer."
     slot: str | None = None
     "The name of its slot at /api/slots."
     state: (
@@ -1761,6 +1772,7 @@ class CompletionChunk(ContractModel):
     "Token counts, in the last chunk, when they were asked for."
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
+    x_hal0_stall: Stall | None = None
 
 
 class Health(ContractModel):
@@ -2069,3 +2081,4 @@ class ChatCompletionChunk(ContractModel):
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
     field__verbose: Annotated[NativeCompletion | None, Field(alias="__verbose")] = None
+    x_hal0_stall: Stall | None = None

@@ -12,12 +12,15 @@ from typing import Any
 
 from troth.config.document import Written, store
 from troth.config.faults import KeyPath, dotted, nearest, shown
-from troth.config.models import ModelSettings
+from troth.config.models import ModelSettings, SamplingSettings
 from troth.engines.registry import Isolating
 from troth.sources.address import parse_address
 from troth.sources.faults import SourceFault
 
 SLOT_WORDS = ("metrics", "capacity")  # paths beside those of the slots
+DEFAULT_ENGINE: str = ModelSettings.model_fields["engine"].default
+SOURCE_WORDS = ModelSettings.model_fields["source"].description or ""
+OF_FILES = ("source", "sha256", "draft_source", "draft_sha256", "chat_template", "call_format")  # settings of a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,38 @@ def _check_template(written: Written, path: KeyPath, entry: Mapping[str, Any], k
         written.fault(path, f"there is no file {', nor '.join(dict.fromkeys(map(str, candidates)))}")
     else:
         store(written, path, str(found))
+
+
+def check_files(written: Written, remote_engines: frozenset[str]) -> None:
+    """A model of another server has nothing that is about a file; every other one has a source."""
+    for index, entry in entries(written):
+        engine = entry.get("engine", DEFAULT_ENGINE)
+        if engine not in remote_engines:
+            if entry.get("source") is None:
+                path = ("models", index, "source")
+                written.fault(path, f"is required: {SOURCE_WORDS[:1].lower()}{SOURCE_WORDS[1:]}")
+            continue
+        for key in OF_FILES:
+            if entry.get(key) is not None:
+                words = f"goes with a file, and the engine {engine} has none: leave it out"
+                written.fault(("models", index, key), words)
+
+
+def check_sampling(written: Written, index: int, entry: Mapping[str, Any], takes: frozenset[str] | None) -> None:
+    """Defaults that the model's engine would not draw with are faults, in the model's section and in the server's."""
+    if takes is None:
+        return
+    for path, section in (
+        (("models", index, "sampling"), entry.get("sampling")),
+        (("sampling",), written.value.get("sampling")),
+    ):
+        for name, value in section.items() if isinstance(section, dict) else ():
+            if name in SamplingSettings.model_fields and name not in takes and value is not None:
+                written.fault(
+                    (*path, name),
+                    f"the server behind the model {shown(entry.get('id'))} does not take it; it takes "
+                    f"{', '.join(sorted(takes))}",
+                )
 
 
 def _check_guard(written: Written, known: Known) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from troth.config.checks import Known, check, entries
+from troth.config.checks import Known, check, check_files, check_sampling, entries
 from troth.config.document import Written, place_for, put, read_document, store
 from troth.config.faults import ConfigFaults, Fault, KeyPath, nearest, shown
 from troth.config.models import DEFAULT_MODEL_ID, DEFAULT_SOURCE, ModelSettings
@@ -25,6 +25,7 @@ from troth.config.words import Shape
 from troth.engines.registry import Isolating
 
 EngineOptions = Callable[[str, str], type[BaseModel]]  # of an engine's name and a kind of model
+SamplingOf = Callable[[str, BaseModel], frozenset[str] | None]  # what an engine takes; None: everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,8 @@ def load(
     call_formats: tuple[str, ...] = (),
     isolating: Isolating | None = None,
     engine_kinds: Mapping[str, tuple[str, ...]] | None = None,
+    remote_engines: frozenset[str] = frozenset(),
+    sampling_of: SamplingOf = lambda name, options: None,
 ) -> Loaded:
     """The effective configuration, from defaults, the file, `--set` texts and flags by dotted key.
 
@@ -132,6 +135,12 @@ def load(
     )
     judge = _Judge(written, units)
     judge.judge()
+    check_files(written, remote_engines)
+    for index, entry in entries(written):
+        options = judge.built.get(("models", index, "options"))
+        if options is not None:
+            engine = entry.get("engine", ModelSettings.model_fields["engine"].default)
+            check_sampling(written, index, entry, sampling_of(engine, options))
 
     if written.faults:
         raise ConfigFaults(_in_order(written))

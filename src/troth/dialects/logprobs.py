@@ -35,9 +35,7 @@ def _share(candidate: TokenLogprob) -> dict[str, Any]:
 
 
 def _token(candidate: TokenLogprob) -> dict[str, Any]:
-    """`bytes` are exact; `token` shows U+FFFD where the token holds only part of a character."""
-    return {
-        "id": candidate.token_id,
-        "token": candidate.piece.decode("utf-8", "replace"),
-        "bytes": list(candidate.piece),
-    }
+    """`bytes` are exact; `token` shows U+FFFD where the token holds only part of a character. An id that another
+    server keeps to itself is left out."""
+    told: dict[str, Any] = {} if candidate.token_id < 0 else {"id": candidate.token_id}
+    return told | {"token": candidate.piece.decode("utf-8", "replace"), "bytes": list(candidate.piece)}

@@ -71,7 +71,7 @@ class NativeAnswers:
         prompt, plan = prepared.prompt, prepared.plan
         several = len(self._prepared) * self._choices > 1
         said = choice.tokens
-        read = len(prompt.tokens)
+        read = timings.cache_n + timings.prompt_n if prompt.is_relayed else len(prompt.tokens)
         answer: dict[str, Any] = {
             "index": index,
             "content": content,
@@ -193,7 +193,7 @@ def settings_of(prepared: Prepared) -> dict[str, Any]:
     """`generation_settings`: what was in force, by llama-server's names."""
     plan, prompt = prepared.plan, prepared.prompt
     ask = plan.ask
-    banned = sorted(prepared.engine.vocabulary.end_ids) if ask.ignore_eos else []
+    banned = sorted(prepared.end_ids) if ask.ignore_eos else []
     return asdict(plan.sampling) | {
         "adaptive_target": ADAPTIVE_OFF,
         "adaptive_decay": ADAPTIVE_DECAY,

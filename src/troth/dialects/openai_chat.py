@@ -12,7 +12,7 @@ from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation, Opened, Prepared
 from troth.dialects.chat_answer import ChatChunks, Heading, Telling, whole
 from troth.dialects.chat_request import read
-from troth.dialects.faults import BROKEN, fault_frame
+from troth.dialects.faults import BROKEN, fault_frame, stall_frames
 from troth.dialects.fields import include_usage
 from troth.dialects.sse import KEEPALIVE
 from troth.dialects.streams import START_SECONDS, Chunks, StreamSettings, frames
@@ -55,7 +55,8 @@ class OpenAIChat:
         if body.verbose:
             chunks = VerboseChunks(chunks, heading, _prepared(opened))
         fault = fault_frame(shape_of("openai", self._settings.envelope))
-        stream = frames(opened, chunks, self._settings.first_event, fault)
+        says = stall_frames(fault, heading.chunk, is_chat=True) if self._settings.envelope == "hal0" else fault
+        stream = frames(opened, chunks, self._settings.first_event, says)
         await anext(stream)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(stream.aclose)

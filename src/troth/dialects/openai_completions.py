@@ -8,7 +8,7 @@ from troth._generated.models import CompletionRequest
 from troth.conversation import Conversation
 from troth.dialects.completion_answer import CompletionChunks, Heading, whole
 from troth.dialects.completion_request import read
-from troth.dialects.faults import BROKEN, fault_frame
+from troth.dialects.faults import BROKEN, fault_frame, stall_frames
 from troth.dialects.fields import include_usage
 from troth.dialects.sse import KEEPALIVE
 from troth.dialects.streams import START_SECONDS, StreamSettings, frames
@@ -44,7 +44,8 @@ class OpenAICompletions:
             return Whole(whole(reply, heading, logprobs=body.logprobs is not None, echoes=echoes))
         chunks = CompletionChunks(heading, echoes=echoes, include_usage=include_usage(body))
         fault = fault_frame(shape_of("openai", self._settings.envelope))
-        stream = frames(together, chunks, self._settings.first_event, fault)
+        says = stall_frames(fault, heading.body, is_chat=False) if self._settings.envelope == "hal0" else fault
+        stream = frames(together, chunks, self._settings.first_event, says)
         await anext(stream)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(stream.aclose)

@@ -38,6 +38,7 @@ class ModelState:
     created: int = 0  # Unix seconds: when it began to be served
     chat_template: str | None = None  # the operator's; None: the model's own
     speech: Speech | None = None  # None without a template, and until it has been looked at
+    is_remote: bool = False  # another server computes it, and keeps template and vocabulary to itself
 
     @property
     def template(self) -> str | None:
@@ -71,7 +72,7 @@ def readiness(states: tuple[ModelState, ...]) -> Readiness:
     statuses = [state.report.status for state in states]
     if "stopped" in statuses:
         return "stopping"
-    if "failed" in statuses:
+    if "failed" in statuses or "unreached" in statuses:
         return "degraded" if "ready" in statuses else "failed"
     return "loading" if "loading" in statuses else "ok"
 

@@ -17,9 +17,9 @@ from troth._generated.models import (
 from troth.conversation import Conversation
 from troth.dialects.chat_request import read, turns_of
 from troth.dialects.completion_request import joined
-from troth.domain import Ask, Call, RawText, Source, Talk, Whole
-from troth.engines.base import Vocabulary
-from troth.errors import BadRequest
+from troth.domain import Ask, Call, RawText, ServedModel, Source, Talk, Whole
+from troth.engines.base import Generates, Relays, Vocabulary
+from troth.errors import BadRequest, NotImplementedHere
 
 FORMS = ("content", "prompt", "messages")
 GOES_WITH = {  # fields that mean something beside these forms only
@@ -41,16 +41,18 @@ class Tokens:
         """The tokens of a text or a conversation; none of nothing. Raises BadRequest for several forms at once."""
         body: TokenizeRequest = call.body
         source = _source(body, call.given)
-        _, engine = await self._conversation.engine(body.model)
-        vocabulary = engine.vocabulary
+        model, engine = await self._conversation.engine(body.model)
+        vocabulary = _vocabulary(model, engine) if body.with_pieces or body.return_token_strs else None
         _, written = await self._conversation.written(Ask(source=source, model=body.model), call.account)
         ids = written.tokens.tolist()
         answer: dict[str, Any] = {
-            "tokens": [{"id": token, "piece": _piece(token, vocabulary)} for token in ids] if body.with_pieces else ids,
+            "tokens": ids,
             "count": len(ids),
-            "max_model_len": engine.context_tokens,
+            "max_model_len": _context_tokens(engine),
         }
-        if body.return_token_strs:
+        if vocabulary is not None and body.with_pieces:
+            answer["tokens"] = [{"id": token, "piece": _piece(token, vocabulary)} for token in ids]
+        if vocabulary is not None and body.return_token_strs:
             answer["token_strs"] = [vocabulary.piece(token).decode("utf-8", "replace") for token in ids]
         return Whole(answer)
 
@@ -77,14 +79,14 @@ class Tokens:
         parameters: TokenizerInfoParameters = call.parameters
         conversation = self._conversation
         model, engine = await conversation.engine(parameters.model)
-        vocabulary = engine.vocabulary
+        vocabulary = _vocabulary(model, engine)
         script = conversation.prompts.known(model.id)
         return Whole(
             {
                 "model": model.id,
                 "tokenizer_class": model.engine,
                 "vocab_size": vocabulary.size,
-                "model_max_length": engine.context_tokens,
+                "model_max_length": _context_tokens(engine),
                 "bos_token": vocabulary.bos_text,
                 "eos_token": vocabulary.eos_text,
                 "bos_token_id": _id(vocabulary.bos_text, vocabulary),
@@ -101,6 +103,17 @@ class Tokens:
     def _chat(self, call: Call) -> Ask:
         body: ChatCompletionRequest = call.body
         return read(body, call.given, None, call.caller)
+
+
+def _vocabulary(model: ServedModel, engine: Generates | Relays) -> Vocabulary:
+    if isinstance(engine, Relays):
+        raise NotImplementedHere(f"The model {model.id} is behind another server, which does not tell its vocabulary.")
+    return engine.vocabulary
+
+
+def _context_tokens(engine: Generates | Relays) -> int:
+    """Tokens of one sequence; 0 when another server does not tell."""
+    return engine.report().context_tokens if isinstance(engine, Relays) else engine.context_tokens
 
 
 def _source(body: TokenizeRequest, given: frozenset[str]) -> Source:

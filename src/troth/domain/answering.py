@@ -73,8 +73,11 @@ class Prompt:
     shown_ids: frozenset[int] = frozenset()  # control tokens that are written out in the answer
     steering: Steering | None = None
     readers: ReaderFactory | None = None  # how the text of each choice is to be read; None: all of it is words
+    is_relayed: bool = False  # another server reads it: there are no tokens, and -1 answer tokens are no limit
 
     def __post_init__(self) -> None:
+        if self.is_relayed:
+            return
         assert len(self.tokens) > 0
         assert self.answer_tokens >= 0
         assert len(self.tokens) + self.answer_tokens <= self.context_tokens
@@ -101,7 +104,7 @@ ReaderFactory = Callable[[int], PartReader]  # by the index of the choice
 class TokenLogprob:
     """One candidate token and its natural-log probability, 0 = certain: under the raw logits, or in the draw."""
 
-    token_id: int
+    token_id: int  # -1: another server has drawn it and does not tell
     piece: bytes
     logprob: float
 

@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from troth.engines.base import Decodes, Encodes
+    from troth.engines.base import Decodes, Encodes, Relays
 
 Beside = Mapping[str, Path]  # further files of a model by what they are: "draft", "tokenizer"
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What an engine does for some kinds of model: how to get its options class and how to create it, on demand."""
+    """What an engine does for some kinds of model: how to get its options class and how to create it, on demand.
+
+    It computes with a model's file (`create`), or stands for another server (`relay`) and has no file.
+    """
 
     kinds: tuple[str, ...]  # the model kinds that it can serve
     options: Callable[[], type[BaseModel]]
     honours: Callable[[BaseModel], frozenset[str]]  # with these options
-    create: Callable[[Path, BaseModel, Beside], Decodes | Encodes]
+    create: Callable[[Path, BaseModel, Beside], Decodes | Encodes] | None = None
+    relay: Callable[[str, BaseModel], Relays] | None = None
+    sampling: Callable[[BaseModel], frozenset[str]] | None = None  # the values that it takes; None: all of them
     tokenizer: bool = False  # it needs a file with the tokenizer
     isolates: bool = False  # it may live in a process of its own: it pickles, and what it does crosses over
     uncarried: Mapping[str, str] = field(default_factory=dict)  # but for these options, each with what it is for
@@ -101,6 +106,30 @@ def _vector_honours(kind: str) -> Callable[[BaseModel], frozenset[str]]:
     return honours
 
 
+def _upstream_options() -> type[BaseModel]:
+    from troth.engines.upstream import UpstreamOptions
+
+    return UpstreamOptions
+
+
+def _upstream(name: str, options: BaseModel) -> Relays:
+    from troth.engines.upstream import Upstream, UpstreamOptions
+
+    return Upstream(name, cast(UpstreamOptions, options))
+
+
+def _upstream_honours(options: BaseModel) -> frozenset[str]:
+    from troth.engines.upstream import UpstreamOptions, honours_of
+
+    return honours_of(cast(UpstreamOptions, options))
+
+
+def _upstream_sampling(options: BaseModel) -> frozenset[str]:
+    from troth.engines.upstream import UpstreamOptions, sampling_of
+
+    return sampling_of(cast(UpstreamOptions, options))
+
+
 REGISTRY: dict[str, tuple[Registration, ...]] = {
     "llama_cpp": (
         Registration(
@@ -116,6 +145,9 @@ REGISTRY: dict[str, tuple[Registration, ...]] = {
             ("embedding",), _onnx_embedding_options, _vector_honours("embedding"), _onnx("embedding"), tokenizer=True
         ),
         Registration(("rerank",), _onnx_rerank_options, _vector_honours("rerank"), _onnx("rerank"), tokenizer=True),
+    ),
+    "upstream": (
+        Registration(("chat",), _upstream_options, _upstream_honours, relay=_upstream, sampling=_upstream_sampling),
     ),
 }
 
@@ -162,11 +194,33 @@ def described() -> dict[str, type[BaseModel]]:
     return {f"{name}, kind {' and '.join(each.kinds)}": each.options() for name in names() for each in REGISTRY[name]}
 
 
+def remote_names() -> frozenset[str]:
+    """The engines that have no file: they stand for another server."""
+    return frozenset(name for name in names() if any(each.relay is not None for each in REGISTRY[name]))
+
+
+def sampling_of(name: str, options: BaseModel) -> frozenset[str] | None:
+    """The values of the section `sampling` that an engine with these options takes; None: all of them."""
+    sampling = REGISTRY[name][0].sampling
+    return None if sampling is None else sampling(options)
+
+
+def relay(engine: str, name: str, options: BaseModel) -> Relays:
+    """The other server that answers for the model `name`, not yet asked for anything."""
+    make = registered(engine, "chat").relay
+    assert make is not None, "the configuration was checked"
+    return make(name, options)
+
+
 def create(name: str, path: Path, options: BaseModel, beside: Beside | None = None) -> Decodes:
     """An engine for the chat model in the file at `path`, not yet loaded. `options` is an `options_of(name)`."""
-    return cast("Decodes", registered(name, "chat").create(path, options, beside or {}))
+    make = registered(name, "chat").create
+    assert make is not None, "the configuration was checked"
+    return cast("Decodes", make(path, options, beside or {}))
 
 
 def create_encoder(name: str, kind: str, path: Path, options: BaseModel, beside: Beside) -> Encodes:
     """An engine for a model of vectors or of relevance, not yet loaded. `options` is an `options_of(name, kind)`."""
-    return cast("Encodes", registered(name, kind).create(path, options, beside))
+    make = registered(name, kind).create
+    assert make is not None, "the configuration was checked"
+    return cast("Encodes", make(path, options, beside))

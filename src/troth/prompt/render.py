@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from troth.domain import Fit, Gap, Plan, Prompt, RawText, Talk
@@ -18,7 +18,7 @@ from troth.errors import BadRequest, NotImplementedHere, OverContext, QueueFull
 from troth.prompt.bias import by_token
 from troth.prompt.gap import GapTokens, gap_to_fill
 from troth.prompt.holding import SILENT, Voice, readers_of, shown_texts, steering_of, voice_of
-from troth.prompt.messages import SystemMessages
+from troth.prompt.messages import SystemMessages, normal_form
 from troth.prompt.raw import Written, raw_text
 from troth.prompt.script import Script, make_script
 from troth.prompt.talk import write_talk
@@ -72,6 +72,14 @@ class Prompts:
     async def write(self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int) -> Written:
         """What the model would read, however long it is. Raises what `render` raises but for OverContext."""
         return await self.aside(lambda: self._write(plan, vocabulary, context_tokens)[0])
+
+    def arranged(self, plan: Plan) -> Plan:
+        """The plan with its conversation in normal form, for an engine that renders it elsewhere. Raises BadRequest."""
+        source = plan.ask.source
+        if not isinstance(source, Talk):
+            return plan
+        turns = tuple(normal_form(source.turns, self._settings.system_messages))
+        return replace(plan, ask=replace(plan.ask, source=replace(source, turns=turns)))
 
     async def aside(self, work: Callable[[], T]) -> T:
         """What `work` returns, done on a thread of this room. Raises QueueFull."""

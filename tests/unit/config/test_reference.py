@@ -17,7 +17,13 @@ FOLDER = Path(__file__).parents[3] / "config"
 
 
 def loaded(path: Path | None) -> Config:
-    return load(path, engine_options=registry.options_of, engine_names=registry.names(), guardable=frozenset()).config
+    return load(
+        path,
+        engine_options=registry.options_of,
+        engine_names=registry.names(),
+        guardable=frozenset(),
+        remote_engines=registry.remote_names(),
+    ).config
 
 
 def test_the_checked_in_reference_is_what_the_generator_writes() -> None:
@@ -38,6 +44,12 @@ def test_the_example_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TROTH_API_KEY", "k")
 
     assert loaded(FOLDER / "example.yaml").auth.api_keys == ("k",)
+
+
+def test_the_example_of_other_servers_has_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_KEY", "k")
+
+    assert [model.engine for model in loaded(FOLDER / "upstream.yaml").models] == ["upstream", "llama_cpp"]
 
 
 def test_every_setting_and_every_engine_option_is_in_the_reference() -> None:
