@@ -26,6 +26,7 @@ from troth.domain import (
 )
 from troth.engines.base import Generates
 from troth.errors import Refusal
+from troth.media.room import MediaRoom
 from troth.policy.decide import Policy
 from troth.prompt.raw import Written
 from troth.prompt.render import Prompts
@@ -52,6 +53,7 @@ class Conversation:
     engines: Engines
     interpreter_factory: InterpreterFactory
     on_clamped: ClampCounter
+    media: MediaRoom
 
     async def open(self, ask: Ask, account: Account) -> Opened:
         """The ask has a place in the line of its engine. Raises any Refusal that needs no waiting."""
@@ -62,10 +64,16 @@ class Conversation:
         plan = self.policy.decide(ask)
         account.model, account.route = plan.model.id, plan.origins["model"]
         engine = await self.engines.ready(plan.model.id)
+        gaze = await self.media.look(plan, engine.sight, encodes=True)
         prompt = await self.prompts.render(
-            plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens, grammars=engine.grammars
+            plan,
+            vocabulary=engine.vocabulary,
+            context_tokens=engine.context_tokens,
+            grammars=engine.grammars,
+            views=gaze.views,
         )
         account.prompt_tokens += len(prompt.tokens)
+        prompt = await self.media.show(prompt, gaze, plan, engine.sight)
         return Prepared(plan, prompt, engine)
 
     def submit(self, prepared: Prepared, account: Account) -> Opened:
@@ -86,7 +94,10 @@ class Conversation:
         plan = self.policy.decide(ask)
         account.model, account.route = plan.model.id, plan.origins["model"]
         engine = await self.engines.ready(plan.model.id)
-        found = await self.prompts.write(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
+        gaze = await self.media.look(plan, engine.sight, encodes=False)
+        found = await self.prompts.write(
+            plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens, views=gaze.views
+        )
         account.prompt_tokens = len(found.tokens)
         return plan, found
 

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 8f645a460d0a07fcb5fa3255313c13b2ca81a45ca1b7b2502e43643915c523c7; datamodel-code-generator 0.89.0
+sha256 of openapi/: 7674d62aa6e8b20e4c66773d391bcf354ef1eb6d74ffc4a2b3c473fd4390f575; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
