@@ -63,7 +63,7 @@ def _run_alone(names: list[str], arguments: argparse.Namespace) -> None:
     }
     for name, run in runs.items():
         if name in names:
-            run.run(rounds=arguments.rounds)
+            run(rounds=arguments.rounds)
     if "soak" in names:
         soak.run()
     if "determinism" in names:

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ from troth.engines.base import Generates
 from troth.fleet.fleet import Fleet
 from troth.keeping import Kept, KeptEngines, Pull
 from troth.listening import PatientServer, StartFault, listen, url_of
+from troth.media.room import MediaRoom
 from troth.policy.decide import Policy
 from troth.prompt.render import Prompts
 from troth.prompt.script import Script
@@ -56,6 +58,7 @@ from troth.settings import (
     decision_limits,
     edge_settings,
     fleet_settings,
+    media_settings,
     policy_settings,
     prompt_settings,
     server_facts,
@@ -95,6 +98,7 @@ def serve(config: Config, files: Mapping[str, ModelFiles], pull: Pull) -> int:
 def build(config: Config, files: Mapping[str, ModelFiles], pull: Pull) -> Server:
     """The rooms of a configuration, joined. Nothing is loaded yet."""
     metrics = Metrics(own_prefix=config.metrics.own_prefix, version=__version__)
+    media = MediaRoom(media_settings(config))
     templates = {
         model.id: Path(model.chat_template).read_text("utf-8") for model in config.models if model.chat_template
     }
@@ -104,6 +108,8 @@ def build(config: Config, files: Mapping[str, ModelFiles], pull: Pull) -> Server
     async def look_at(model: str, engine: Generates) -> None:
         await prompts.look_at(model, engine.vocabulary)
 
+    for model in config.models:
+        metrics.follow_media(model.id, partial(media.report, model.id))
     kept = {model.id: Kept(model, config, metrics, files.get(model.id), pull, look_at) for model in config.models}
     fleet = Fleet([each.slot for each in kept.values()], fleet_settings(config))
     catalogue = [each.served() for each in kept.values()]
@@ -116,6 +122,7 @@ def build(config: Config, files: Mapping[str, ModelFiles], pull: Pull) -> Server
         engines=engines,
         interpreter_factory=TextInterpreters(),
         on_clamped=metrics.observe_clamp,
+        media=media,
     )
     return Server(config, catalogue, kept, fleet, prompts, conversation, vectors, metrics, templates)
 
@@ -205,6 +212,7 @@ class Server:
             created=self.created,
             chat_template=self.templates.get(model.id),
             speech=_speech(self.prompts.known(model.id)) if is_ready else None,
+            seen=self.conversation.media.report(model.id),
         )
 
     @asynccontextmanager
@@ -223,6 +231,7 @@ class Server:
             care.cancel()
             await asyncio.wait([care])
             self.prompts.close()
+            self.conversation.media.close()
 
 
 def _speech(script: Script | None) -> Speech | None:

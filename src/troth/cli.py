@@ -279,7 +279,10 @@ def _files_of(model: ModelSettings, store: Store, *, verify: bool, inspect: bool
     if registry.registered(model.engine, model.kind).tokenizer:
         source = model.tokenizer_source or beside(model.source, TOKENIZER_FILE)
         tokenizer = store.resolve(source, verify=verify)
-    files = ModelFiles(main, draft, tokenizer)
+    mmproj = getattr(model.options, "mmproj", None)
+    if mmproj is not None:
+        mmproj = store.resolve(mmproj, sha256=model.options.mmproj_sha256, verify=verify)
+    files = ModelFiles(main, draft, tokenizer, mmproj)
     if inspect and model.engine == "llama_cpp":
         for path in files.paths:
             inspect_gguf(path)

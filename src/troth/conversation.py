@@ -29,6 +29,7 @@ from troth.domain import (
 )
 from troth.engines.base import Generates, Relays
 from troth.errors import Refusal
+from troth.media.room import MediaRoom
 from troth.policy.decide import Policy
 from troth.prompt.raw import Written
 from troth.prompt.relayed import relayed
@@ -60,6 +61,7 @@ class Conversation:
     engines: Engines
     interpreter_factory: InterpreterFactory
     on_clamped: ClampCounter
+    media: MediaRoom
 
     async def open(self, ask: Ask, account: Account) -> Opened:
         """The ask has a place in the line of its engine. Raises any Refusal that needs no waiting."""
@@ -74,10 +76,16 @@ class Conversation:
             plan = self.prompts.arranged(plan)
             engine.check(plan)
             return Prepared(plan, relayed(plan, engine.report().context_tokens), engine)
+        gaze = await self.media.look(plan, engine.sight, encodes=True)
         prompt = await self.prompts.render(
-            plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens, grammars=engine.grammars
+            plan,
+            vocabulary=engine.vocabulary,
+            context_tokens=engine.context_tokens,
+            grammars=engine.grammars,
+            views=gaze.views,
         )
         account.prompt_tokens += len(prompt.tokens)
+        prompt = await self.media.show(prompt, gaze, plan, engine.sight)
         return Prepared(plan, prompt, engine)
 
     def submit(self, prepared: Prepared, account: Account) -> Opened:
@@ -102,7 +110,10 @@ class Conversation:
             plan = self.prompts.arranged(plan)
             found = Written(*await engine.read(plan))
         else:
-            found = await self.prompts.write(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
+            gaze = await self.media.look(plan, engine.sight, encodes=False)
+            found = await self.prompts.write(
+                plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens, views=gaze.views
+            )
         account.prompt_tokens = len(found.tokens)
         return plan, found
 

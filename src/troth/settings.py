@@ -7,6 +7,7 @@ from troth.dialects.served import ServerFacts
 from troth.edge.settings import EdgeSettings
 from troth.fleet.backoff import BackOffLimits
 from troth.fleet.fleet import FleetSettings
+from troth.media.settings import MediaSettings
 from troth.policy.decisions import DecisionLimits
 from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
 from troth.policy.terms import PolicySettings
@@ -84,6 +85,11 @@ def prompt_settings(config: Config) -> PromptSettings:
     )
 
 
+def media_settings(config: Config) -> MediaSettings:
+    """The knobs of the media room."""
+    return MediaSettings(**config.media.model_dump(), queue_max=max(config.limits.queue_max, PROMPTS_WAITING))
+
+
 def edge_settings(config: Config) -> EdgeSettings:
     """The knobs of the edge."""
     return EdgeSettings(
@@ -117,6 +123,7 @@ def server_facts(config: Config, spec: str) -> ServerFacts:
         limits=config.limits.model_dump(mode="json"),
         queue_max=config.limits.queue_max,
         thinking=config.thinking.model_dump(mode="json"),
+        media=config.media.model_dump(mode="json"),
         keywords={"enforced": ENFORCED, "without_meaning": ANNOTATIONS, "refused": REFUSED},
     )
 

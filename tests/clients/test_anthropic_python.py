@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from typing import cast
 
 import anthropic
 import pytest
 from anthropic.types import MessageParam, OutputConfigParam, TextBlock, ToolParam, ToolUseBlock
 
-from tests.clients.conftest import ServeScript, Show, call
+from tests.clients.conftest import ServeScript, Show, call, prompts
 from tests.support.live import LiveServer
+from tests.support.png import plain_png
 
 QUESTION: list[MessageParam] = [{"role": "user", "content": "What is 2+2?"}]
 ADD: ToolParam = {
@@ -38,6 +41,20 @@ def test_the_page_s_program_prints_what_it_should(show: Show, server: LiveServer
     assert "4" in lines[0]
     assert lines[1] == lines[0]
     assert int(lines[2].removesuffix(" tokens")) > 10
+
+
+def test_a_picture_is_read(serve_script: ServeScript) -> None:
+    server = serve_script(["It is red."], options={"sees": True})
+    image = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(plain_png(40, 30)).decode()}
+    content = [{"type": "text", "text": "What is it?"}, {"type": "image", "source": image}]
+    asked = cast("list[MessageParam]", [{"role": "user", "content": content}])
+    message = sdk(server).messages.create(model="a", max_tokens=50, messages=asked)
+    counted = sdk(server).messages.count_tokens(model="a", messages=asked)
+
+    assert isinstance(message.content[0], TextBlock)
+    assert message.content[0].text == "It is red."
+    assert counted.input_tokens == message.usage.input_tokens + (message.usage.cache_read_input_tokens or 0)
+    assert "[picture of 40 x 30]" in prompts(server)[0]
 
 
 def test_a_message_says_the_same_whole_and_streamed(serve_script: ServeScript) -> None:

@@ -14,6 +14,7 @@ from tests.clients.conftest import ServeScript, call, prompts
 from tests.support.filled import FULL, UNTIL_GONE, refused_once, statuses
 from tests.support.live import LiveServer, ServeWith, config, embedded, wait_until
 from tests.support.pages import exports
+from tests.support.png import plain_png
 from tests.support.programs import run
 from tests.support.wire import Gauges
 
@@ -55,6 +56,27 @@ def test_a_tool_is_called_and_its_result_is_read(claude: Claude, serve_script: S
     first, second = prompts(server)
     assert '"Bash"' in first
     assert "42" in second[len(first) - 100 :]
+
+
+def test_a_picture_is_read(claude: Claude, serve_script: ServeScript, tmp_path: Path) -> None:
+    (tmp_path / "red.png").write_bytes(plain_png(40, 30))
+    server = serve_script([call("Read", file_path=str(tmp_path / "red.png")), "It is red."], options={"sees": True})
+    told = claude(server, "What is in red.png?")
+
+    assert (told["result"], told["is_error"], told["num_turns"]) == ("It is red.", False, 2)
+    first, second = prompts(server)
+    assert "[picture of" not in first
+    assert "[picture of 40 x 30]" in second
+
+
+def test_a_picture_for_a_model_that_sees_none_is_told(
+    claude: Claude, serve_script: ServeScript, tmp_path: Path
+) -> None:
+    (tmp_path / "red.png").write_bytes(plain_png())
+    server = serve_script([call("Read", file_path=str(tmp_path / "red.png")), "It is red."])
+    told = claude(server, "What is in red.png?")
+
+    assert "options.mmproj" in told["result"]
 
 
 def test_two_calls_of_one_turn_are_both_done(claude: Claude, serve_script: ServeScript, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tests.clients.conftest import ServeScript, call, prompts
 from tests.support.filled import FULL, UNTIL_GONE, refused_once
 from tests.support.live import LiveServer
 from tests.support.pages import snippets
+from tests.support.png import plain_png
 from tests.support.programs import run
 
 Codex = Callable[..., list[dict[str, Any]]]
@@ -78,6 +79,26 @@ def test_a_tool_of_a_namespace_is_found(codex: Codex, serve_script: ServeScript)
     answer = second[len(first) - 100 :]
     assert "nobody" in answer
     assert "unsupported call" not in answer
+
+
+def test_a_picture_is_sent_along(codex: Codex, serve_script: ServeScript, tmp_path: Path) -> None:
+    (tmp_path / "red.png").write_bytes(plain_png(40, 30))
+    server = serve_script(["It is red."], options={"sees": True})
+    events = codex(server, "What is it?", "--image=red.png")
+
+    assert said(events) == ["It is red."]
+    (prompt,) = prompts(server)
+    assert "[picture of 40 x 30]" in prompt
+
+
+def test_a_picture_is_looked_at(codex: Codex, serve_script: ServeScript, tmp_path: Path) -> None:
+    (tmp_path / "red.png").write_bytes(plain_png(40, 30))
+    server = serve_script([call("view_image", path="red.png"), "It is red."], options={"sees": True})
+    events = codex(server, "What is in red.png?")
+
+    assert said(events) == ["It is red."]
+    first, second = prompts(server)
+    assert "[picture of 40 x 30]" in second[len(first) - 100 :]
 
 
 def test_an_answer_has_the_form_of_the_schema(codex: Codex, serve_script: ServeScript, tmp_path: Path) -> None:

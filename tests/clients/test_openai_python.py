@@ -10,9 +10,10 @@ from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolPara
 from openai.types.responses import FunctionToolParam, ResponseFunctionToolCall, ResponseInputParam
 from pydantic import BaseModel
 
-from tests.clients.conftest import ServeScript, Show, call
+from tests.clients.conftest import ServeScript, Show, call, prompts
 from tests.support.filled import FULL, UNTIL_GONE, refused_once, statuses
 from tests.support.live import LiveServer, wait_until
+from tests.support.png import data_url, plain_png
 from tests.support.sdk import joined, sdk, text_of
 
 QUESTION: list[ChatCompletionMessageParam] = [{"role": "user", "content": "What is 2+2?"}]
@@ -39,6 +40,30 @@ def test_the_page_s_program_prints_what_it_should(show: Show, server: LiveServer
     assert "4" in lines[0]
     assert lines[1] == lines[0]
     assert lines[2].endswith(" tokens")
+
+
+def test_a_picture_is_read(serve_script: ServeScript) -> None:
+    server = serve_script(["It is red."] * 2, options={"sees": True})
+    url = data_url(plain_png(40, 30))
+    chat = sdk(server.url).chat.completions.create(
+        model="a",
+        messages=[
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "What is it?"},
+                    {"type": "image_url", "image_url": {"url": url, "detail": "low"}},
+                ],
+            }
+        ],
+    )
+    asked: ResponseInputParam = [
+        {"role": "user", "content": [{"type": "input_image", "image_url": url, "detail": "auto"}]}
+    ]
+    response = sdk(server.url).responses.create(model="a", input=asked)
+
+    assert text_of(chat) == response.output_text == "It is red."
+    assert all("[picture of 40 x 30]" in prompt for prompt in prompts(server))
 
 
 def test_a_completion_says_the_same_whole_and_streamed(server: LiveServer) -> None:

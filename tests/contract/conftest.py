@@ -12,7 +12,7 @@ import pytest
 from tests.contract import servers
 from tests.contract.servers import Settings
 from tests.support.judge import Document, Judge, judged_client, published_document
-from tests.support.live import LiveServer, ServeWith, config, shared_servers
+from tests.support.live import LiveServer, ServeWith, config, embedded, shared_servers
 from tests.support.stage import Stage
 from tests.support.thinking_model import make_thinking_model
 
@@ -72,6 +72,16 @@ def connect(judge: Judge) -> Iterator[Connect]:
     yield make
     for client in clients:
         client.close()
+
+
+@pytest.fixture(scope="session")
+def sighted(serve_with: ServeWith, tmp_path_factory: pytest.TempPathFactory, connect: Connect) -> httpx.Client:
+    """A client of a server with strict determinism whose model sees and hears, with small limits of what it takes."""
+    from tests.support.projector import make_projector
+
+    projector = make_projector("mlp", tmp_path_factory.mktemp("projector") / "mmproj.gguf", hears=True)
+    model = embedded(context_tokens=512, slots=2, mmproj=str(projector))
+    return connect(serve_with(config([model], media={"pixels_max": 1_000_000, "images_max": 4, "bytes_max": 200_000})))
 
 
 @pytest.fixture(scope="session")

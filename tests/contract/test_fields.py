@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 
@@ -27,6 +28,8 @@ from tests.support.fields import (
 from tests.support.judge import chunks_of, published_document
 from troth._generated.fields import FIELDS, PREFIXES
 
+ClientFor = Callable[[str], httpx.Client]
+
 PATH = "/v1/chat/completions"
 FIELD = fields_of(published_document())
 UNSENDABLE = impossible(FIELD)
@@ -44,6 +47,18 @@ def top(path: str) -> bool:
 
 def is_sendable(path: str) -> bool:
     return path.rpartition(".")[0] not in UNSENDABLE
+
+
+@pytest.fixture
+def client_for(request: pytest.FixtureRequest) -> ClientFor:
+    """`client_for(path)`: a client of a server whose model can do what goes with this field."""
+
+    def choose(path: str) -> httpx.Client:
+        senses = any(part in path for part in ("[image_url]", "[input_image]", "[input_audio]"))
+        found: httpx.Client = request.getfixturevalue("sighted" if senses else "client")
+        return found
+
+    return choose
 
 
 def refusal(response: httpx.Response, param: str, code: str) -> str:
@@ -82,7 +97,8 @@ def test_every_guarded_field_has_a_value_that_asks_for_something() -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in of_class("guarded") if FIELD[path].neutral and is_sendable(path)])
-def test_a_guarded_field_is_accepted_at_its_neutral_values(path: str, client: httpx.Client) -> None:
+def test_a_guarded_field_is_accepted_at_its_neutral_values(path: str, client_for: ClientFor) -> None:
+    client = client_for(path)
     for neutral in neutral_values(FIELD[path]):
         body, _ = body_with(path, neutral, **NOTHING)
         assert client.post(PATH, json=body).status_code == 200
@@ -95,7 +111,8 @@ INERT = [path for path in of_class("inert") if is_sendable(path)]
 
 
 @pytest.mark.parametrize(("path", "value"), list(zip(INERT, cycle(ANYTHING), strict=False)))
-def test_an_inert_field_changes_no_byte_of_the_answer(path: str, value: Any, client: httpx.Client) -> None:
+def test_an_inert_field_changes_no_byte_of_the_answer(path: str, value: Any, client_for: ClientFor) -> None:
+    client = client_for(path)
     with_it, without = (body_with(path, said, **SEEDED)[0] for said in (value, None))
     assert content(client.post(PATH, json=with_it)) == content(client.post(PATH, json=without))
 
@@ -233,7 +250,8 @@ OPTIONAL = [path for path, field in FIELD.items() if not field.required and is_s
 
 
 @pytest.mark.parametrize("place", sorted({path.rpartition(".")[0] for path in OPTIONAL} - {""}))
-def test_the_optional_fields_of_a_part_accept_null(place: str, client: httpx.Client) -> None:
+def test_the_optional_fields_of_a_part_accept_null(place: str, client_for: ClientFor) -> None:
+    client = client_for(place)
     nulls = [path for path in OPTIONAL if path.rpartition(".")[0] == place]
     for path in nulls:
         body, _ = body_with(path, None, max_tokens=0)

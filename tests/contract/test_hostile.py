@@ -190,7 +190,7 @@ def test_a_picture_by_address_is_refused_and_never_fetched(client: httpx.Client,
         key = "image_url" if form == "input_image" else form
         part = {"type": form, key: value}
         error = refused(client, {"messages": [user([{"type": "text", "text": "What is this?"}, part])]})
-        assert error["param"] == f"messages.0.content.1.{key}"
+        assert error["param"] == f"messages.0.content.1.{key}" + (".url" if form == "image_url" else "")
         assert error["code"] == "unsupported_value"
         with pytest.raises(BlockingIOError):
             trap.accept()
@@ -198,4 +198,4 @@ def test_a_picture_by_address_is_refused_and_never_fetched(client: httpx.Client,
 
 def test_a_picture_in_the_request_is_refused_and_not_ignored(client: httpx.Client) -> None:
     part = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-    assert refused(client, {"messages": [user([part])]})["param"] == "messages.0.content.0.image_url"
+    assert refused(client, {"messages": [user([part])]})["param"] == "messages.0.content.0.image_url.url"

@@ -162,7 +162,11 @@ def test_system_messages_in_the_middle_are_read(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]}, "messages.0.content.0.type"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}]},
+            "messages.0.content.0.source.type",
+        ),
+        ({"messages": [{"role": "user", "content": [{"type": "document"}]}]}, "messages.0.content.0.type"),
         (
             {"messages": [*QUESTION, {"role": "assistant", "content": [{"type": "tool_use", "id": "a"}]}]},
             "messages.1.content.0.input",
@@ -184,7 +188,7 @@ def test_system_messages_in_the_middle_are_read(client: httpx.Client) -> None:
         ({"stop_sequences": ["a"], "stop": ["b"]}, "stop_sequences"),
         ({"n": 2}, "n "),
         ({"max_tokens": "4"}, "max_tokens"),
-        ({"system": [{"type": "image"}]}, "system.0.type"),
+        ({"system": [{"type": "image"}]}, "system.0"),
     ],
     ids=str,
 )

@@ -49,7 +49,7 @@ NO_REASONING = "reasoning is asked of a model that has none, and refused by name
 OTHER_VARIABLE = "the template reads its tools from `functions`, a variable that llama-server alone fills"
 
 NOT_YET_PAGE = "not yet: a page at /"
-NOT_YET_IMAGES = "not yet: images"
+NO_PROJECTOR = "its model sees, and comes from a hub; here pictures are tried with projectors made by the tests"
 
 # By the test's id below `unit/`; one without its parameters stands for all of them.
 LEFT_OUT: Mapping[str, str] = {
@@ -80,7 +80,7 @@ LEFT_OUT: Mapping[str, str] = {
     "test_compat_anthropic.py::test_anthropic_messages_basic": TIMINGS,
     "test_compat_anthropic.py::test_anthropic_tool_result_with_image": NO_500,
     "test_compat_anthropic.py::test_anthropic_vision_format_accepted": NO_500,
-    "test_compat_anthropic.py::test_anthropic_vision_base64_with_multimodal_model": NOT_YET_IMAGES,
+    "test_compat_anthropic.py::test_anthropic_vision_base64_with_multimodal_model": NO_PROJECTOR,
     "test_compat_anthropic.py::test_anthropic_empty_messages": EMPTY_TALK,
     "test_compat_anthropic.py::test_anthropic_thinking": NO_REASONING,
     "test_compat_oai_responses.py::test_responses_stream_with_llama_telemetry": CUT,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from troth.domain import Sampling, Steering, TokenIds, TokenLogprob
+from troth.domain import Embeddings, Sampling, Steering, TokenIds, TokenLogprob
 from troth.engines.base import (
     Compiles,
     DecodeFault,
@@ -20,6 +20,7 @@ from troth.engines.base import (
     State,
     Vocabulary,
 )
+from troth.engines.sight import Sees
 
 END = 0
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
@@ -98,6 +99,7 @@ class ScriptedDecoder:
     vocabulary: Vocabulary = field(default_factory=LetterVocabulary)
     proposer: Proposer | None = None
     grammars: Compiles | None = None
+    sight: Sees | None = None
     before_decode: Callable[[ScriptedDecoder], None] = lambda decoder: None
     samplers: list[SeedSampler] = field(default_factory=list)
     computed_tokens: int = 0
@@ -109,6 +111,7 @@ class ScriptedDecoder:
         self.pending: list[tuple[int, list[int], int]] = []
         self.rows: list[list[int]] = []
         self.is_interrupted = False
+        self.seen: list[tuple[int, int, bool]] = []  # of each batch of embeddings: the slot, how many, whether whole
 
     def begin(self) -> None:
         """The batch is empty."""
@@ -122,6 +125,12 @@ class ScriptedDecoder:
         self.pending.append((slot, [int(token) for token in tokens], rows))
         assert sum(len(each[1]) for each in self.pending) <= self.batch_tokens
         return sum(each[2] for each in self.pending) - rows if rows else -1
+
+    def add_seen(self, slot: int, embeddings: Embeddings, position: int, *, rows: int, is_whole: bool) -> int:
+        """What is held of an embedding is its first number. Fails the test when it is not alone in its batch."""
+        assert not self.pending, "embeddings are alone in their batch"
+        self.seen.append((slot, len(embeddings), is_whole))
+        return self.add(slot, [int(row[0]) for row in embeddings], position, rows=rows)
 
     def decode(self) -> None:
         """The pending tokens are held; `before_decode` may raise what a real decoder would."""

@@ -149,6 +149,8 @@ def minimal(schema: Schema, document: Document, tag: str = "") -> Any:
     contract = schema.get("x-contract", {})
     if contract.get("class") == "guarded" and "enum" in (contract.get("neutral") or {}):
         return contract["neutral"]["enum"][0]
+    if "example" in schema:
+        return schema["example"]
     if schema.get("enum"):
         return tag if tag in schema["enum"] else schema["enum"][0]
     for union in ("oneOf", "anyOf"):

@@ -26,7 +26,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from troth import cli
-from troth.domain import Sampling, Steering, TokenIds, TokenLogprob
+from troth.domain import Embeddings, Sampling, Steering, TokenIds, TokenLogprob
 from troth.engines import registry
 from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Proposer, Sampler, State, Vocabulary
 from troth.engines.guidance import Guide, Guides
@@ -34,6 +34,7 @@ from troth.engines.llama_cpp import HONOURS, LlamaCppOptions
 from troth.engines.llama_cpp.facts import describe_model
 from troth.engines.llama_cpp.library import library
 from troth.engines.llama_cpp.vocabulary import LlamaVocabulary
+from troth.engines.sight import Looked, LookedPart, Sees
 
 EXHAUSTED = "The script is over."
 FILL_TEXTS = {"prefix": "<issue_start>", "suffix": "<issue_comment>", "middle": "<issue_closed>"}  # of SmolLM2
@@ -46,6 +47,7 @@ class ScriptedOptions(LlamaCppOptions):
 
     script: str = Field(description="Path of the file with the answers, one a line.")
     fills: bool = Field(False, description="The model can fill gaps.")
+    sees: bool = Field(False, description="The model reads pictures: it notes how large they are.")
     draft_tokens_max: int = Field(0, ge=0, le=0, description="There is nothing to guess.")
 
 
@@ -140,6 +142,26 @@ class Line:
         self.is_closed = True
 
 
+class ScriptedSight:
+    """See `Sees` in `engines/base.py`. In the prompt on record stands `[picture of WIDTH x HEIGHT]`."""
+
+    vision, audio, audio_rate = True, False, 0
+    digest = b"scripted"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+
+    def look(self, content: np.ndarray[Any, Any]) -> Looked:
+        """Some words, and four embeddings."""
+        height, width, _ = content.shape
+        words = self._vocabulary.tokenize(f"[picture of {width} x {height}]", special=False, bos=False)
+        return Looked((LookedPart(words, len(words)), LookedPart(None, 4)), None)
+
+    def encode(self, looked: Looked) -> list[Embeddings]:
+        """Nothing."""
+        return [np.zeros((4, 1), np.float32)]
+
+
 class ScriptedDecoder:
     """See `Decoder` in `engines/base.py`. A slot's memory is the tokens that it was given."""
 
@@ -161,6 +183,7 @@ class ScriptedDecoder:
             vocabulary.fill_ids = {name: int(found[0]) for name, found in ids.items()}
         self.vocabulary: Vocabulary = vocabulary
         self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size)
+        self.sight: Sees | None = ScriptedSight(vocabulary) if options.sees else None
         self._facts = describe_model(self._library, self._model, path, options)
         self._script = Script(Path(options.script))
         self._waiting: Line | None = None  # what the next sequence will speak, once that is looked at
@@ -186,6 +209,10 @@ class ScriptedDecoder:
         assert position == len(self._memory[slot]), f"slot {slot} holds {len(self._memory[slot])}, not {position}"
         self._pending.append((slot, [int(token) for token in tokens], rows))
         return sum(each[2] for each in self._pending) - rows if rows else -1
+
+    def add_seen(self, slot: int, embeddings: Embeddings, position: int, *, rows: int, is_whole: bool) -> int:
+        """As many tokens that are none."""
+        return self.add(slot, [-1] * len(embeddings), position, rows=rows)
 
     def decode(self) -> None:
         """The tokens are held. What the script has before the next token of anybody in the batch happens first."""

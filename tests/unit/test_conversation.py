@@ -29,6 +29,8 @@ from troth.domain import (
 )
 from troth.engines.base import EngineReport, Generates, LoadProgress, Vocabulary
 from troth.errors import BadRequest, EngineFault, NotFound, QueueFull, QueueTimeout, Refusal
+from troth.media.room import MediaRoom
+from troth.media.settings import MediaSettings
 from troth.policy.decide import Policy
 from troth.policy.terms import PolicySettings
 from troth.prompt.render import Prompts, PromptSettings
@@ -77,6 +79,7 @@ class ScriptedEngine:
     honours: frozenset[str] = frozenset()
     vocabulary: Vocabulary = ScriptedVocabulary()
     grammars = None
+    sight = None
     context_tokens = 100
 
     def __init__(self, script: Sequence[Event] = HELLO, refusal: Refusal | None = None) -> None:
@@ -148,6 +151,7 @@ class Scene:
             engines=Standing(cast(Generates, self.engine)),
             interpreter_factory=Silent,
             on_clamped=self.clamped.append,
+            media=MediaRoom(MediaSettings()),
         )
 
     async def open(self, **said: Any) -> Opened:

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: b7ad0ab3d660a928e3c6e509684ad38e992539f96a171172c7eecf901a8b8dbe; datamodel-code-generator 0.89.0
+sha256 of openapi/: 0f7e890a799f53a28ba6918f8e5d2462792372e4a4e4540ad20a4f91547b98e2; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -55,15 +55,17 @@ class MessagesFieldsOutputConfig(ContractModel):
     "Hold the answer to JSON by a schema."
 
 
-class AnthropicResult(ContractModel):
-    """One block of what a function returned."""
+class AnthropicSource(ContractModel):
+    """Where a picture is."""
 
-    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["text"]})]
-    "The form of this block; only text yet."
-    text: str | None = None
-    "The text."
-    cache_control: Annotated[Any | None, Inert()] = None
-    "A mark for the prompt cache."
+    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["base64", "url"]})]
+    "`base64` is in the request, `url` the http address of a host in `media.allowed_hosts`, or a data URL."
+    data: Annotated[str | None, Field(min_length=1)] = None
+    "The picture, as base64."
+    url: Annotated[str | None, Field(min_length=1)] = None
+    "Its address."
+    media_type: Annotated[Any | None, Inert()] = None
+    "What it is said to be; its first bytes decide."
 
 
 class AnthropicTool(ContractModel):
@@ -207,8 +209,10 @@ class PromptObject(ContractModel):
 
     prompt_string: Annotated[str, Field(min_length=1)]
     "The text."
-    multimodal_data: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Pictures and sound for the text; not done yet."
+    multimodal_data: Annotated[
+        list[Annotated[str, Field(min_length=1)]] | None, Field(max_length=256), Honoured(neutral={"maxItems": 0})
+    ] = None
+    "Pictures and sound, base64 each: one for every `<__media__>` of the text, in order."
 
 
 class SystemOneRequest(ContractModel):
@@ -284,31 +288,58 @@ class RefusalPart(ContractModel):
     "The refusal's text."
 
 
-class ImageUrlPart(ContractModel):
-    """A picture, as OpenAI's chat sends it; not done yet."""
+class ImageUrl(ContractModel):
+    """Where a picture is."""
 
-    type: Literal["image_url"]
-    "The form of this part."
-    image_url: Annotated[dict[str, Any] | str, Guarded()]
-    "Where the picture is."
+    url: Annotated[
+        str,
+        Field(
+            examples=[
+                "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGM4IScHRAwQCgAfJgQRoo8irwAAAABJRU5ErkJggg=="
+            ],
+            min_length=1,
+        ),
+    ]
+    "Its data URL, base64 or http address."
+    detail: Annotated[Any | None, Inert()] = None
+    "A wish of how closely to look; the projector decides."
 
 
 class InputImagePart(ContractModel):
-    """A picture, as OpenAI's Responses send it; not done yet."""
+    """A picture, as OpenAI's Responses send it."""
 
     type: Literal["input_image"]
     "The form of this part."
-    image_url: Annotated[dict[str, Any] | str, Guarded()]
-    "Where the picture is."
+    image_url: ImageUrl | Annotated[str, Field(min_length=1)]
+    "Where the picture is, as its URL or as an object."
+    detail: Annotated[Any | None, Inert()] = None
+    "A wish of how closely to look; the projector decides."
+
+
+class InputAudioPartInputAudio(ContractModel):
+    """The sound."""
+
+    data: Annotated[
+        str,
+        Field(
+            examples=[
+                "UklGRpIAAABXQVZFZm10IBAAAAABAAEA6AMAAOgDAAABAAgAZGF0YW4AAACAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgMiAyIDIgICAgICAgICAgA=="
+            ],
+            min_length=1,
+        ),
+    ]
+    "A WAV file, as base64 or as a data URL."
+    format: Annotated[str | None, Field(max_length=16), Guarded(neutral={"enum": ["wav"]})] = None
+    "How the sound is stored."
 
 
 class InputAudioPart(ContractModel):
-    """Sound, as OpenAI's chat sends it; not done yet."""
+    """Sound, as OpenAI's chat sends it."""
 
     type: Literal["input_audio"]
     "The form of this part."
-    input_audio: Annotated[dict[str, Any] | str, Guarded()]
-    "The sound and its format."
+    input_audio: InputAudioPartInputAudio
+    "The sound."
 
 
 class AudioUrlPart(ContractModel):
@@ -523,13 +554,31 @@ class ResponsesPart(ContractModel):
     type: Annotated[
         str,
         Field(max_length=64),
-        Guarded(neutral={"enum": ["input_text", "output_text", "text", "refusal", "reasoning_text", "summary_text"]}),
+        Guarded(
+            neutral={
+                "enum": [
+                    "input_text",
+                    "output_text",
+                    "text",
+                    "refusal",
+                    "reasoning_text",
+                    "summary_text",
+                    "input_image",
+                ]
+            }
+        ),
     ]
-    "Its form; only text yet."
+    "Its form. A picture is the user's, or what a function returned."
     text: str | None = None
     "The text."
     refusal: str | None = None
     "The text, of a part of this type."
+    image_url: Annotated[str | None, Field(min_length=1)] | ImageUrl | None = None
+    "Where the picture is. A data URL, base64 alone, or the http address of a host in `media.allowed_hosts`."
+    detail: Annotated[Any | None, Inert()] = None
+    "A wish of how closely to look; the projector decides."
+    file_id: Annotated[str | None, Guarded(neutral={"maxLength": 0}, instead="send the picture as image_url")] = None
+    "A stored picture; there is no store, send its data URL."
     annotations: Annotated[Any | None, Inert()] = None
     "Links that a search left behind."
     logprobs: Annotated[Any | None, Inert()] = None
@@ -863,39 +912,17 @@ class RestartModelSlotParameters(ContractModel):
     "Whether a pinned slot, or one that is loading, is unloaded too."
 
 
-class AnthropicBlock(ContractModel):
-    """One block of a message. Which other fields it needs is told by its type."""
+class AnthropicResult(ContractModel):
+    """One block of what a function returned."""
 
-    type: Annotated[
-        str,
-        Field(max_length=64),
-        Guarded(neutral={"enum": ["text", "thinking", "redacted_thinking", "tool_use", "tool_result"]}),
-    ]
-    "The form of this block; reasoning that is redacted says nothing here and is left out."
+    type: Annotated[str, Field(max_length=64), Guarded(neutral={"enum": ["text", "image"]})]
+    "The form of this block."
     text: str | None = None
     "The text."
-    thinking: str | None = None
-    "The reasoning."
-    signature: Annotated[Any | None, Inert()] = None
-    "A proof of the reasoning's origin; none is asked for."
-    data: Annotated[Any | None, Inert()] = None
-    "Redacted reasoning."
-    id: Annotated[str | None, Field(max_length=256, min_length=1)] = None
-    "The call's id."
-    name: Annotated[str | None, Field(max_length=256, min_length=1)] = None
-    "The function that was called."
-    input: dict[str, Any] | None = None
-    "The arguments of the call."
-    tool_use_id: Annotated[str | None, Field(max_length=256, min_length=1)] = None
-    "The call that this is the result of."
-    content: str | list[AnthropicResult] | None = None
-    "What the function returned, as text or as blocks."
-    is_error: bool | None = None
-    "The call failed; the model is told so."
+    source: AnthropicSource | None = None
+    "The picture."
     cache_control: Annotated[Any | None, Inert()] = None
     "A mark for the prompt cache."
-    citations: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Where the text is from; not done."
 
 
 class SystemMessage(MessageFields):
@@ -918,6 +945,19 @@ class CalledTool(ContractModel):
     "The function and its arguments."
     index: Annotated[Any | None, Inert()] = None
     "Its place in a stream."
+
+
+class ImageUrlPart(ContractModel):
+    """A picture, as OpenAI's chat sends it. It is the user's, or what a function returned."""
+
+    type: Literal["image_url"]
+    "The form of this part."
+    image_url: ImageUrl | Annotated[str, Field(min_length=1)]
+    "Where the picture is, as an object or as its URL alone. A data URL, base64 alone, or the http address of a host in `media.allowed_hosts`."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+    uuid: Annotated[Any | None, Inert()] = None
+    "vLLM's name of the picture for its cache; here a picture is known by its content."
 
 
 class ResponsesItem(ContractModel):
@@ -1247,15 +1287,41 @@ class RerankRequest(VectorFields):
     "vLLM's switch of the score from 0 to 1; not done, `raw_scores` gives the model's own."
 
 
-class AnthropicMessage(ContractModel):
-    """One message of a conversation."""
+class AnthropicBlock(ContractModel):
+    """One block of a message. Which other fields it needs is told by its type."""
 
-    role: Literal["user", "assistant", "system"]
-    "Who speaks; `system` in the middle is an instruction like those before."
-    content: str | list[AnthropicBlock]
-    "What is said, as text or as blocks."
+    type: Annotated[
+        str,
+        Field(max_length=64),
+        Guarded(neutral={"enum": ["text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image"]}),
+    ]
+    "The form of this block; reasoning that is redacted says nothing here and is left out."
+    text: str | None = None
+    "The text."
+    source: AnthropicSource | None = None
+    "The picture."
+    thinking: str | None = None
+    "The reasoning."
+    signature: Annotated[Any | None, Inert()] = None
+    "A proof of the reasoning's origin; none is asked for."
+    data: Annotated[Any | None, Inert()] = None
+    "Redacted reasoning."
+    id: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The call's id."
+    name: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The function that was called."
+    input: dict[str, Any] | None = None
+    "The arguments of the call."
+    tool_use_id: Annotated[str | None, Field(max_length=256, min_length=1)] = None
+    "The call that this is the result of."
+    content: str | list[AnthropicResult] | None = None
+    "What the function returned, as text or as blocks."
+    is_error: bool | None = None
+    "The call failed; the model is told so."
     cache_control: Annotated[Any | None, Inert()] = None
     "A mark for the prompt cache."
+    citations: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Where the text is from; not done."
 
 
 class CompletionRequest(
@@ -1308,30 +1374,6 @@ class CompletionRequest(
     "vLLM's prompts as embeddings; not done."
 
 
-class UserMessage(MessageFields):
-    """What the user says."""
-
-    role: Literal["user"]
-    "Who speaks."
-    content: (
-        str
-        | list[
-            Annotated[
-                TextPart
-                | ImageUrlPart
-                | InputImagePart
-                | InputAudioPart
-                | AudioUrlPart
-                | VideoUrlPart
-                | InputVideoPart
-                | FilePart,
-                Field(discriminator="type"),
-            ]
-        ]
-    )
-    "What is said, as text or as parts."
-
-
 class AssistantMessage(MessageFields):
     """What the model said."""
 
@@ -1359,33 +1401,6 @@ class AssistantMessage(MessageFields):
     "Qwen's mark of a message to continue; not done yet."
     annotations: Annotated[Any | None, Inert()] = None
     "Links that a web search left behind."
-
-
-class ToolMessage(MessageFields):
-    """The result of a call."""
-
-    role: Literal["tool"]
-    "Who speaks."
-    content: (
-        str
-        | list[
-            Annotated[
-                TextPart
-                | ImageUrlPart
-                | InputImagePart
-                | InputAudioPart
-                | AudioUrlPart
-                | VideoUrlPart
-                | InputVideoPart
-                | FilePart,
-                Field(discriminator="type"),
-            ]
-        ]
-        | None
-    )
-    "What the function returned, as text or as parts of text."
-    tool_call_id: Annotated[str, Field(max_length=256, min_length=1)]
-    "Which call this answers."
 
 
 class NativeCompletionRequest(
@@ -1501,6 +1516,68 @@ class ToolFields(ContractModel):
     "OpenAI's web search; not done."
     omni: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "hal0's tool loop over the other kinds of model; not done yet."
+
+
+class AnthropicMessage(ContractModel):
+    """One message of a conversation."""
+
+    role: Literal["user", "assistant", "system"]
+    "Who speaks; `system` in the middle is an instruction like those before."
+    content: str | list[AnthropicBlock]
+    "What is said, as text or as blocks."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+
+
+class UserMessage(MessageFields):
+    """What the user says."""
+
+    role: Literal["user"]
+    "Who speaks."
+    content: (
+        str
+        | list[
+            Annotated[
+                TextPart
+                | ImageUrlPart
+                | InputImagePart
+                | InputAudioPart
+                | AudioUrlPart
+                | VideoUrlPart
+                | InputVideoPart
+                | FilePart,
+                Field(discriminator="type"),
+            ]
+        ]
+    )
+    "What is said, as text or as parts."
+
+
+class ToolMessage(MessageFields):
+    """The result of a call."""
+
+    role: Literal["tool"]
+    "Who speaks."
+    content: (
+        str
+        | list[
+            Annotated[
+                TextPart
+                | ImageUrlPart
+                | InputImagePart
+                | InputAudioPart
+                | AudioUrlPart
+                | VideoUrlPart
+                | InputVideoPart
+                | FilePart,
+                Field(discriminator="type"),
+            ]
+        ]
+        | None
+    )
+    "What the function returned, as text or as parts."
+    tool_call_id: Annotated[str, Field(max_length=256, min_length=1)]
+    "Which call this answers."
 
 
 class MessagesFields(ContractModel):

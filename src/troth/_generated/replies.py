@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: b7ad0ab3d660a928e3c6e509684ad38e992539f96a171172c7eecf901a8b8dbe; datamodel-code-generator 0.89.0
+sha256 of openapi/: 0f7e890a799f53a28ba6918f8e5d2462792372e4a4e4540ad20a4f91547b98e2; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -418,6 +418,23 @@ class MemoryHealth(ContractModel):
 
     can_cut: Annotated[bool | None, Field(...)]
     "Whether a sequence can be shortened. Otherwise (recurrent models) saved states are used whole or not at all, and nothing is drafted."
+
+
+class ModelHealthMedia(ContractModel):
+    """What it has seen and heard since the start; null when it reads text alone."""
+
+    hits: Annotated[int | None, Field(ge=0)] = None
+    "Pictures and sounds that had been seen before."
+    misses: Annotated[int | None, Field(ge=0)] = None
+    "Those that had to be encoded."
+    encode_seconds: Annotated[float | None, Field(ge=0.0)] = None
+    "Spent on that."
+    entries: Annotated[int | None, Field(ge=0)] = None
+    "Pictures and sounds that are remembered."
+    size_bytes: Annotated[int | None, Field(ge=0)] = None
+    "Memory that they take."
+    budget_bytes: Annotated[int | None, Field(ge=0)] = None
+    "Memory that they may take; 0 is off."
 
 
 class ContractTable(ContractModel):
@@ -970,6 +987,8 @@ class Props(ContractModel):
     "The template's source; empty when there is none."
     chat_template_caps: dict[str, Any] | None = None
     "What the template can express."
+    media_marker: str | None = None
+    "Where an entry of `multimodal_data` stands in a `prompt_string`."
     bos_token: str | None = None
     "Text of the token that begins a prompt."
     eos_token: str | None = None
@@ -1418,6 +1437,8 @@ class ModelHealth(ContractModel):
     "How long the oldest of them has waited."
     busy_for_s: Annotated[float | None, Field(ge=0.0)] = None
     "Seconds since it was last idle."
+    media: ModelHealthMedia | None = None
+    "What it has seen and heard since the start; null when it reads text alone."
     details: dict[str, Any] | None = None
     "The engine's own facts."
 
@@ -1848,7 +1869,7 @@ class Health(ContractModel):
     reasoning: dict[str, Any] | None = None
     "Whether and how answers are reasoned about first."
     vision: dict[str, Any] | None = None
-    "Whether pictures are read."
+    "Whether pictures and sound are read, and within which bounds."
     cache_counters: str | None = None
     "The path of the cache's report."
     prompt_cache: PromptCacheHealth | None = None

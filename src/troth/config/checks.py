@@ -54,6 +54,7 @@ def check(written: Written, known: Known) -> None:
         _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
         _check_source(written, ("models", index, "tokenizer_source"), entry.get("tokenizer_source"))
         _check_draft(written, ("models", index, "draft_source"), entry)
+        _check_mmproj(written, ("models", index, "options", "mmproj"), entry)
         _check_call_format(written, ("models", index, "call_format"), entry, known)
         _check_template(written, ("models", index, "chat_template"), entry, known)
     _check_guard(written, known)
@@ -150,6 +151,15 @@ def _check_draft(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> N
         written.fault(path, "a draft model needs options.draft_tokens_max above 0")
     if isinstance(entry.get("draft_sha256"), str) and entry.get("draft_source") is None:
         written.fault((*path[:-1], "draft_sha256"), "there is no draft_source that this could be the hash of")
+
+
+def _check_mmproj(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> None:
+    options = entry.get("options")
+    if not isinstance(options, dict):
+        return
+    _check_source(written, path, options.get("mmproj"))
+    if isinstance(options.get("mmproj_sha256"), str) and options.get("mmproj") is None:
+        written.fault((*path[:-1], "mmproj_sha256"), "there is no mmproj that this could be the hash of")
 
 
 def _check_template(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from troth.config.media import MediaSettings
 from troth.config.models import ModelSettings, SamplingSettings, Share, default_model
 from troth.config.section import Name, Section, unit
 
@@ -322,6 +323,7 @@ class Config(Section):
     chat: ChatSettings = ChatSettings()
     thinking: ThinkingSettings = ThinkingSettings()
     messages: MessagesSettings = MessagesSettings()
+    media: MediaSettings = MediaSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
     cache: CacheSettings = CacheSettings()

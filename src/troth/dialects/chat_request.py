@@ -3,7 +3,9 @@
 Divergences from OpenAI, Create chat completion:
 1. `logprobs: true` without `top_logprobs` gives no alternatives, as at OpenAI (llama-server: 20).
 2. `n_probs: k` (llama-server) is `logprobs: true` with `top_logprobs: k`.
-3. Those of all routes: see `fields.py`.
+3. A picture is an `image_url` part or the Responses' `input_image`; its URL may stand there without an object
+   around it, and may be base64 alone (llama-server). `detail` changes nothing.
+4. Those of all routes: see `fields.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from troth._generated.models import ChatCompletionRequest, CreateChatCompletionP
 from troth.dialects.fields import bounded, named, reported, sampled
 from troth.dialects.forms import form_of
 from troth.dialects.functions import arguments_of, calls_of, rules_of
+from troth.dialects.parts import Parts, image_at
 from troth.dialects.thoughts import thinking_of
-from troth.domain import Ask, Role, Talk, ToolCall, Turn
+from troth.domain import Ask, Medium, Role, Talk, ToolCall, Turn
 from troth.errors import BadRequest
 
 _ROLES: Mapping[str, Role] = {
@@ -99,7 +102,8 @@ def turn_of(message: Any, number: int = 0) -> Turn:  # one of the generated mess
     role = message.role
     if role != "assistant":
         call_id = message.tool_call_id if role == "tool" else None
-        return Turn(role=_ROLES[role], text=_text(message.content), name=message.name, call_id=call_id)
+        said = _parts(message.content, f"messages.{number}.content").said()
+        return Turn(role=_ROLES[role], name=message.name, call_id=call_id, **said)
     calls = calls_of(message.tool_calls) if message.tool_calls else ()
     if message.function_call is not None:
         if calls:
@@ -110,7 +114,7 @@ def turn_of(message: Any, number: int = 0) -> Turn:  # one of the generated mess
             )
         older = message.function_call
         calls = (ToolCall(f"call_{number}", older.name, arguments_of(older.arguments)),)
-    text = _text(message.content)
+    text = _parts(message.content, f"messages.{number}.content").text
     if message.refusal:
         text = f"{text}\n{message.refusal}" if text else message.refusal
     return Turn(
@@ -122,12 +126,27 @@ def turn_of(message: Any, number: int = 0) -> Turn:  # one of the generated mess
     )
 
 
-def _text(content: str | list[Any] | None) -> str:
-    """The text of a message; parts stand on lines of their own, as llama-server joins them."""
+def _parts(content: str | list[Any] | None, path: str) -> Parts:
+    """What a message says and shows."""
+    parts = Parts()
     if content is None or isinstance(content, str):
-        return content or ""
-    assert all(part.type in ("text", "refusal") for part in content), "the contract guards every other part"
-    return "\n".join(part.text if part.type == "text" else part.refusal for part in content)
+        parts.say(content or "")
+        return parts
+    for number, part in enumerate(content):
+        at = f"{path}.{number}"
+        match part.type:
+            case "text":
+                parts.say(part.text)
+            case "refusal":
+                parts.say(part.refusal)
+            case "image_url" | "input_image":
+                parts.show(image_at(part.image_url, f"{at}.image_url"))
+            case "input_audio":
+                data = f"{at}.input_audio.data"
+                parts.show(Medium(kind="audio", source=part.input_audio.data, path=data))
+            case other:
+                raise AssertionError(f"the contract guards parts of the type {other}")
+    return parts
 
 
 def _logprobs(body: ChatCompletionRequest) -> int | None:

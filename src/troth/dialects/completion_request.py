@@ -13,6 +13,7 @@ from typing import Any
 from troth._generated.models import CompletionRequest, CreateCompletionParameters
 from troth.dialects.fields import bounded, named, reported, sampled
 from troth.dialects.forms import form_of
+from troth.dialects.parts import pieces_with_media
 from troth.domain import Ask, Pieces, RawText
 from troth.errors import BadRequest
 
@@ -54,21 +55,21 @@ def read(
 def prompts(prompt: Any) -> list[Pieces]:
     """The prompts of a request: a list with at least one id in it is one prompt, any other list is several."""
     if not isinstance(prompt, list):
-        return [_pieces(prompt)]
+        return [_pieces(prompt, "prompt")]
     if any(isinstance(item, int) for item in prompt):
         wrong = next((item for item in prompt if not isinstance(item, int | str)), None)
         if wrong is not None:
             raise BadRequest("`prompt` mixes token ids with lists or objects: send texts and ids.", param="prompt")
         return [joined(prompt)]
-    return [_pieces(item) for item in prompt]
+    return [_pieces(item, f"prompt.{number}") for number, item in enumerate(prompt)]
 
 
-def _pieces(item: Any) -> Pieces:  # a text, a list of texts and ids, or llama-server's object
+def _pieces(item: Any, path: str) -> Pieces:  # a text, a list of texts and ids, or llama-server's object
     if isinstance(item, str):
         return (item,)
     if isinstance(item, list):
         return joined(item)
-    return (item.prompt_string,)
+    return pieces_with_media(item.prompt_string, item.multimodal_data or [], path)
 
 
 def joined(items: list[str | int]) -> Pieces:

@@ -17,6 +17,7 @@ from troth.engines.base import EngineReport
 
 BUDGET_FIELD = "max_tokens"
 MEBIBYTE = 1 << 20
+MEDIA_ROUTES = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/completion", "/v1/completions")
 
 
 def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any]:
@@ -33,7 +34,6 @@ def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any
         "streaming": {"first_event": facts.first_event, "keepalive_seconds": facts.keepalive_seconds},
         "limits": dict(facts.limits),
         "queue_cap": facts.queue_max,
-        "vision": {"enabled": False},
         "structured_output": structured_output(facts),
         "contract": contract((state.model for state in states), facts.guard, facts.unknown_fields),
     }
@@ -66,8 +66,20 @@ def _chat(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
         "server_defaults": sampling_defaults(state, facts),
         "tool_calls": tool_calls(state),
         "reasoning": reasoning(state, facts),
+        "vision": _vision(state.report, facts),
         **_promised(state.report),
     }
+
+
+def _vision(report: EngineReport, facts: ServerFacts) -> dict[str, Any]:
+    """Whether pictures and sound are read, and within which bounds."""
+    told: dict[str, Any] = {"enabled": report.vision, "audio": report.audio}
+    if report.status == "ready" and not (report.vision or report.audio):
+        told["reason"] = "the model has no projector: set options.mmproj"
+    if report.vision or report.audio:
+        told |= {name: value for name, value in facts.media.items() if name != "threads"}
+        told["endpoints"] = list(MEDIA_ROUTES)
+    return told
 
 
 def _promised(report: EngineReport) -> dict[str, Any]:
@@ -96,6 +108,7 @@ def _no_chat(facts: ServerFacts) -> dict[str, Any]:
     return {
         "model": None,
         "version": {"api": facts.version, "engine": None},
+        "vision": {"enabled": False, "audio": False},
         "token_budget_aliases": [BUDGET_FIELD],
         "tool_calls": {"enabled": False},
         "reasoning": {"enabled": False},
@@ -155,5 +168,6 @@ def _model(state: ModelState) -> dict[str, Any]:
         "queued": report.queued,
         "longest_wait_s": round(report.longest_wait_seconds, 3),
         "busy_for_s": round(report.busy_seconds, 3),
+        "media": asdict(state.seen) if report.vision or report.audio else None,
         "details": dict(report.details),
     }

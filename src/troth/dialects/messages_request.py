@@ -16,13 +16,20 @@ from typing import Any
 from troth._generated.models import AnthropicBlock, MessagesRequest
 from troth.dialects.fields import bounded, named, needed, sampled
 from troth.dialects.forms import schema_form
+from troth.dialects.parts import Parts, anthropic_image, refused_picture
 from troth.dialects.thoughts import Spoken
 from troth.domain import Ask, Role, Talk, Thinking, Tool, ToolCall, ToolRules, Turn
 from troth.errors import BadRequest, Unsupported
 
 BILLING = "x-anthropic-billing-header:"  # Claude Code's first system block: another one for every first prompt
 FAILED = "Error: "  # what the model reads before the result of a call that failed
-SPEAKERS = {"thinking": "assistant", "redacted_thinking": "assistant", "tool_use": "assistant", "tool_result": "user"}
+SPEAKERS = {
+    "thinking": "assistant",
+    "redacted_thinking": "assistant",
+    "tool_use": "assistant",
+    "tool_result": "user",
+    "image": "user",
+}
 
 
 def read(body: MessagesRequest, given: frozenset[str], caller: str, *, strip_billing_header: bool) -> Ask:
@@ -54,6 +61,9 @@ def read(body: MessagesRequest, given: frozenset[str], caller: str, *, strip_bil
 def _system(body: MessagesRequest, *, strip_billing_header: bool) -> str:
     if body.system is None or isinstance(body.system, str):
         return body.system or ""
+    for number, block in enumerate(body.system):
+        if block.type == "image":
+            raise refused_picture(f"system.{number}", "system")
     texts = [_text_of(block, f"system.{number}") for number, block in enumerate(body.system)]
     if strip_billing_header:
         texts = [text for text in texts if not text.startswith(BILLING)]
@@ -66,7 +76,7 @@ def _turns(message: Any, path: str) -> Iterator[Turn]:
     if isinstance(message.content, str):
         yield Turn(role=role, text=message.content)
         return
-    texts: list[str] = []
+    parts = Parts()
     thoughts: list[str] = []
     calls: list[ToolCall] = []
     has_results = False
@@ -80,16 +90,18 @@ def _turns(message: Any, path: str) -> Iterator[Turn]:
             case "tool_use":
                 calls.append(_call(block, at))
             case "tool_result":
-                if texts:
-                    yield Turn(role=role, text="\n".join(texts))
-                    texts = []
+                if parts.count:
+                    yield Turn(role=role, **parts.said())
+                    parts = Parts()
                 has_results = True
                 yield _result(block, at)
+            case "image":
+                parts.show(anthropic_image(block.source, at))
             case "text":
-                texts.append(_text_of(block, at))
-    if texts or not has_results:
+                parts.say(_text_of(block, at))
+    if parts.count or not has_results:
         reasoning = "\n".join(thoughts) or None
-        yield Turn(role=role, text="\n".join(texts), reasoning=reasoning, calls=tuple(calls))
+        yield Turn(role=role, reasoning=reasoning, calls=tuple(calls), **parts.said())
 
 
 def _call(block: AnthropicBlock, at: str) -> ToolCall:
@@ -102,11 +114,16 @@ def _call(block: AnthropicBlock, at: str) -> ToolCall:
 
 
 def _result(block: AnthropicBlock, at: str) -> Turn:
-    content = block.content or ""
-    if not isinstance(content, str):
-        content = "\n".join(needed(part.text, f"{at}.content.{n}.text") for n, part in enumerate(content))
-    text = FAILED + content if block.is_error else content
-    return Turn(role="tool", text=text, call_id=needed(block.tool_use_id, f"{at}.tool_use_id"))
+    parts = Parts(FAILED if block.is_error else "")
+    if isinstance(block.content, str):
+        parts.say(block.content)
+    else:
+        for number, part in enumerate(block.content or ()):
+            if part.type == "image":
+                parts.show(anthropic_image(part.source, f"{at}.content.{number}"))
+            else:
+                parts.say(needed(part.text, f"{at}.content.{number}.text"))
+    return Turn(role="tool", call_id=needed(block.tool_use_id, f"{at}.tool_use_id"), **parts.said())
 
 
 def _text_of(block: AnthropicBlock, path: str) -> str:

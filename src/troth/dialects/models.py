@@ -125,7 +125,7 @@ def _llama_entry(state: ModelState) -> dict[str, Any]:
         "type": "model",
         "description": "",
         "tags": [],
-        "capabilities": ["completion"] if state.model.kind == "chat" else [state.model.kind],
+        "capabilities": _llama_capabilities(state),
         "parameters": "",
         "details": {
             "parent_model": "",
@@ -136,3 +136,9 @@ def _llama_entry(state: ModelState) -> dict[str, Any]:
             "quantization_level": str(details.get("meta", {}).get("ftype", "")),
         },
     }
+
+
+def _llama_capabilities(state: ModelState) -> list[str]:
+    if state.model.kind != "chat":
+        return [state.model.kind]
+    return ["completion", *(["multimodal"] if state.report.vision or state.report.audio else [])]

@@ -106,7 +106,7 @@ def capabilities(state: ModelState, guard: frozenset[str]) -> Mapping[str, bool]
         "logprobs": "logprobs" in done,
         "embedding": model.kind == "embedding",
         "rerank": model.kind == "rerank",
-        "image": model.kind == "image",
+        "image": state.report.vision or model.kind == "image",
         "video": model.kind == "video",
-        "audio": model.kind in ("speech", "transcription"),
+        "audio": state.report.audio or model.kind in ("speech", "transcription"),
     }

@@ -4,6 +4,7 @@ Divergences from OpenAI:
 1. `instructions`, then system and developer messages wherever they stand, become one system message.
 2. llama-server's and vLLM's sampling fields are taken too.
 3. Reasoning, a message and calls that follow each other are one turn of the assistant.
+4. Pictures stand in messages of the user and in outputs of calls; `detail` changes nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from troth._generated.models import CreateResponseParameters, ResponsesItem, ResponsesRequest
 from troth.dialects.fields import bounded, missing, named, needed, reported, sampled
 from troth.dialects.forms import schema_form
+from troth.dialects.parts import Parts, image_at, refused_picture
 from troth.dialects.responses_tools import Toolbox, flat_name
 from troth.dialects.thoughts import Spoken
 from troth.domain import Ask, Form, Role, Talk, Thinking, ToolCall, Turn
@@ -94,12 +96,14 @@ def _turns(sent: str | list[ResponsesItem]) -> list[Turn]:
                 turns[-1] = replace(turns[-1], calls=(*turns[-1].calls, call))
                 thought = None
             case "function_call_output":
-                text = _text(item.output, f"{path}.output")
-                turns.append(Turn(role="tool", text=text, call_id=needed(item.call_id, f"{path}.call_id")))
+                said = _parts(item.output, f"{path}.output").said()
+                turns.append(Turn(role="tool", call_id=needed(item.call_id, f"{path}.call_id"), **said))
             case _:
                 role = _ROLES[needed(item.role, f"{path}.role")]
-                text = _text(item.content, f"{path}.content")
-                turns.append(Turn(role=role, text=text, reasoning=thought if role == "assistant" else None))
+                parts = _parts(item.content, f"{path}.content")
+                if parts.media and role != "user":
+                    raise refused_picture(parts.media[0].medium.path, role)
+                turns.append(Turn(role=role, reasoning=thought if role == "assistant" else None, **parts.said()))
                 thought = None
     if not turns:
         raise BadRequest("`input` has no message: send at least one.", param="input")
@@ -121,12 +125,21 @@ def _thought(item: ResponsesItem, path: str) -> str | None:
 
 
 def _text(content: Any, path: str) -> str:  # a text, parts, or None
+    parts = _parts(content, path)
+    if parts.media:
+        raise refused_picture(parts.media[0].medium.path, "assistant")
+    return parts.text
+
+
+def _parts(content: Any, path: str) -> Parts:  # a text, parts, or None
+    parts = Parts()
     if isinstance(needed(content, path), str):
-        return str(content)
-    return "\n".join(_said(part, f"{path}.{number}") for number, part in enumerate(content))
-
-
-def _said(part: Any, path: str) -> str:
-    """The text of one part."""
-    field = "refusal" if part.type == "refusal" else "text"
-    return str(needed(getattr(part, field), f"{path}.{field}"))
+        parts.say(str(content))
+        return parts
+    for number, part in enumerate(content):
+        if part.type == "input_image":
+            parts.show(image_at(part.image_url, f"{path}.{number}.image_url"))
+        else:
+            field = "refusal" if part.type == "refusal" else "text"
+            parts.say(needed(getattr(part, field), f"{path}.{number}.{field}"))
+    return parts

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from troth import __version__
 from troth.domain import ServedModel
 from troth.engines.base import EngineReport, Vocabulary
+from troth.engines.sight import SightReport
 from troth.envelopes import Envelope
 
 Readiness = Literal["ok", "degraded", "loading", "failed", "stopping"]
@@ -39,6 +40,7 @@ class ModelState:
     chat_template: str | None = None  # the operator's; None: the model's own
     speech: Speech | None = None  # None without a template, and until it has been looked at
     is_remote: bool = False  # another server computes it, and keeps template and vocabulary to itself
+    seen: SightReport = field(default_factory=SightReport)  # pictures and sounds so far
 
     @property
     def template(self) -> str | None:
@@ -63,6 +65,7 @@ class ServerFacts:
     sampling: Mapping[str, Any] = field(default_factory=dict)  # the server's own defaults
     limits: Mapping[str, Any] = field(default_factory=dict)  # section `limits`, JSON-ready
     thinking: Mapping[str, Any] = field(default_factory=dict)  # section `thinking`, JSON-ready
+    media: Mapping[str, Any] = field(default_factory=dict)  # section `media`, JSON-ready
     keywords: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of JSON Schema, by what becomes of them
     queue_max: int = 64
 

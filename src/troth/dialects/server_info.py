@@ -8,7 +8,7 @@ from troth._generated.operations import OPERATIONS
 from troth.dialects.health import sampling_defaults
 from troth.dialects.served import ModelState, ServerFacts
 
-NOT_YET = ("embedding", "image", "video", "audio")
+NOT_YET = ("embedding", "video")
 
 
 def account(state: ModelState, facts: ServerFacts, *, in_flight: int, now: float) -> dict[str, Any]:
@@ -38,6 +38,8 @@ def account(state: ModelState, facts: ServerFacts, *, in_flight: int, now: float
             "reasoning": state.speech is not None and state.speech.thoughts is not None,
             "grammar": "grammar" in state.model.honours,
             "infill": state.vocabulary is not None and "middle" in state.vocabulary.fill_ids,
+            "image": report.vision,
+            "audio": report.audio,
             **dict.fromkeys(NOT_YET, False),
         },
         "endpoints": [f"{operation.method} {operation.path}" for operation in OPERATIONS.values()],

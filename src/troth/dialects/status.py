@@ -9,6 +9,7 @@ from typing import Any
 
 from troth.dialects.abilities import template_caps
 from troth.dialects.health import engine_build, lasting, momentary, sampling_defaults
+from troth.dialects.parts import MARKER
 from troth.dialects.served import ModelState, ServerFacts, default_chat, readiness
 from troth.dialects.server_info import account
 from troth.domain import Answer, Call, Whole
@@ -119,7 +120,7 @@ def _props(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
         "model_alias": state.model.id,
         "model_path": state.root,
         "model_ftype": str(meta.get("ftype", "")),
-        "modalities": {"vision": False, "audio": False, "video": False},
+        "modalities": {"vision": report.vision, "audio": report.audio, "video": False},
         "chat_template": state.template or "",
         "chat_template_caps": template_caps(state),
         "bos_token": vocabulary.bos_text if vocabulary else "",
@@ -129,4 +130,5 @@ def _props(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
         "endpoint_props": False,
         "endpoint_metrics": True,
         "is_sleeping": False,
+        "media_marker": MARKER,
     }

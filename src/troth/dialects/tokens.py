@@ -19,7 +19,7 @@ from troth.dialects.chat_request import read, turns_of
 from troth.dialects.completion_request import joined
 from troth.domain import Ask, Call, RawText, ServedModel, Source, Talk, Whole
 from troth.engines.base import Generates, Relays, Vocabulary
-from troth.errors import BadRequest, NotImplementedHere
+from troth.errors import BadRequest, NotImplementedHere, Unsupported
 
 FORMS = ("content", "prompt", "messages")
 GOES_WITH = {  # fields that mean something beside these forms only
@@ -41,6 +41,13 @@ class Tokens:
         """The tokens of a text or a conversation; none of nothing. Raises BadRequest for several forms at once."""
         body: TokenizeRequest = call.body
         source = _source(body, call.given)
+        if source.media:
+            path = source.media[0].path
+            raise Unsupported(
+                f"{path}: in the place of a picture or a sound there are no tokens to show. POST "
+                "/v1/chat/completions/input_tokens counts such a conversation.",
+                param=path,
+            )
         model, engine = await self._conversation.engine(body.model)
         vocabulary = _vocabulary(model, engine) if body.with_pieces or body.return_token_strs else None
         _, written = await self._conversation.written(Ask(source=source, model=body.model), call.account)

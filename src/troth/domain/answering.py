@@ -6,12 +6,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from troth.domain.asking import NOBODY, Sampling, Tag, ToolCall
+from troth.domain.media import Sight, TokenIds, View
 
-TokenIds = npt.NDArray[np.int32]
 FinishReason = Literal["stop", "length", "tool_calls"]
 ClosedBy = Literal["max_thinking_tokens", "answer_room"]  # who ended a block of reasoning, if not the model
 
@@ -74,6 +71,8 @@ class Prompt:
     steering: Steering | None = None
     readers: ReaderFactory | None = None  # how the text of each choice is to be read; None: all of it is words
     is_relayed: bool = False  # another server reads it: there are no tokens, and -1 answer tokens are no limit
+    views: tuple[tuple[int, View], ...] = ()  # what is read in the place of media, and where it begins
+    sights: tuple[Sight, ...] = ()  # the embeddings of it, in order: ids below 0 in `tokens` stand for them
 
     def __post_init__(self) -> None:
         if self.is_relayed:
@@ -81,6 +80,25 @@ class Prompt:
         assert len(self.tokens) > 0
         assert self.answer_tokens >= 0
         assert len(self.tokens) + self.answer_tokens <= self.context_tokens
+
+    @property
+    def words(self) -> TokenIds:
+        """The tokens but for what stands in the place of media."""
+        return self.tokens[self.tokens >= 0] if self.sights else self.tokens
+
+    def sight_at(self, index: int) -> Sight | None:
+        """What is seen at this index, if it is no token."""
+        return next((sight for sight in self.sights if sight.start <= index < sight.end), None)
+
+    def words_from(self, index: int) -> int:
+        """How many tokens follow from this index on until something is seen, or the prompt ends."""
+        ahead = (sight.start for sight in self.sights if sight.start >= index)
+        return next(ahead, len(self.tokens)) - index
+
+    def uncut(self, length: int) -> int:
+        """The longest beginning, of at most so many tokens, that ends in the middle of nothing that is seen."""
+        cut = self.sight_at(length)
+        return length if cut is None else cut.start
 
 
 class PartReader(Protocol):

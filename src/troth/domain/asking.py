@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from troth.domain.media import Medium, Placed
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 # ---- edge → dialect ---------------------------------------------------------------------------
@@ -94,6 +96,7 @@ class Turn:
     reasoning: str | None = None  # what the assistant thought before it spoke
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
+    media: tuple[Placed, ...] = ()  # pictures and sound in the text, by place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +194,13 @@ class Talk:
     tools: ToolRules = NO_TOOLS
     thinking: Thinking = DEFAULT_THINKING
 
+    @property
+    def media(self) -> tuple[Medium, ...]:
+        """Its pictures and sounds, in order."""
+        return tuple(placed.medium for turn in self.turns for placed in turn.media)
 
-Pieces = tuple[str | tuple[int, ...], ...]  # texts and token ids, one after the other
+
+Pieces = tuple[str | tuple[int, ...] | Medium, ...]  # texts, token ids and media, one after the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +212,11 @@ class RawText:
     bos: bool = True  # prepend the model's BOS, if it has one
     special: bool = True  # read control tokens in texts as tokens
 
+    @property
+    def media(self) -> tuple[Medium, ...]:
+        """Its pictures and sounds, in order."""
+        return tuple(piece for piece in self.pieces if isinstance(piece, Medium))
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -212,6 +225,7 @@ class Gap:
     prefix: Pieces
     suffix: Pieces
     extra: tuple[tuple[str, str], ...] = ()
+    media: tuple[Medium, ...] = ()  # there is no place for any
 
 
 Source = Talk | RawText | Gap

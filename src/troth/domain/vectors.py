@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain.answering import TokenIds
+from troth.domain.media import TokenIds
 
 Values = npt.NDArray[np.float32]  # [sequences, numbers of each]
 Item = str | tuple[int, ...]  # a text, or token ids that are taken as they are

@@ -46,7 +46,7 @@ def _llama_cpp_options() -> type[BaseModel]:
 def _llama_cpp(path: Path, options: BaseModel, beside: Beside) -> Decodes:
     from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
 
-    return LlamaCpp(path, cast(LlamaCppOptions, options), beside.get("draft"))
+    return LlamaCpp(path, cast(LlamaCppOptions, options), beside.get("draft"), beside.get("mmproj"))
 
 
 def _llama_cpp_honours(options: BaseModel) -> frozenset[str]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from troth.domain import Pieces, RawText, TokenIds
+from troth.domain import NO_VIEWS, Medium, Pieces, RawText, TokenIds, View, Views
 from troth.engines.base import Vocabulary
 from troth.errors import BadRequest
+from troth.prompt.places import SHOWN, Splice
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +18,31 @@ class Written:
 
     tokens: TokenIds
     text: str
+    views: tuple[tuple[int, View], ...] = ()  # what is read in the place of media, and where it begins
 
 
-def raw_text(raw: RawText, vocabulary: Vocabulary) -> Written:
+def raw_text(raw: RawText, vocabulary: Vocabulary, views: Views = NO_VIEWS) -> Written:
     """The text as tokens, with the model's BOS in front unless it begins with that, or with an id.
 
     Control tokens in a text are tokens, as in vLLM and llama.cpp: a client may render its own template.
     Raises: BadRequest for an id that the vocabulary lacks.
     """
-    arrays = tokens_of(raw.pieces, vocabulary, raw.path, bos=raw.bos, special=raw.special)
-    tokens = np.concatenate(arrays) if arrays else np.empty(0, np.int32)
-    return Written(tokens, text_of(raw.pieces, vocabulary))
+    if not raw.media:
+        arrays = tokens_of(raw.pieces, vocabulary, raw.path, bos=raw.bos, special=raw.special)
+        tokens = np.concatenate(arrays) if arrays else np.empty(0, np.int32)
+        return Written(tokens, text_of(raw.pieces, vocabulary))
+    spliced = Splice()
+    wants_bos = raw.bos and vocabulary.adds_bos
+    for piece in raw.pieces:
+        if not isinstance(piece, Medium):
+            bos = wants_bos and not spliced.arrays
+            for array in tokens_of((piece,), vocabulary, raw.path, bos=bos, special=raw.special):
+                spliced.add(array)
+            continue
+        if wants_bos and not spliced.arrays:
+            spliced.add(vocabulary.tokenize("", special=True, bos=True))
+        spliced.add_medium(piece, views)
+    return Written(spliced.tokens, text_of(raw.pieces, vocabulary), tuple(spliced.views))
 
 
 def tokens_of(pieces: Pieces, vocabulary: Vocabulary, path: str, *, bos: bool, special: bool = True) -> list[TokenIds]:
@@ -39,6 +54,8 @@ def tokens_of(pieces: Pieces, vocabulary: Vocabulary, path: str, *, bos: bool, s
             if wants_bos and vocabulary.bos_text and piece.startswith(vocabulary.bos_text):
                 wants_bos = False
             arrays.append(vocabulary.tokenize(piece, special=special, bos=wants_bos))
+        elif isinstance(piece, Medium):
+            raise AssertionError("media are spliced in, not tokenised")
         else:
             wrong = next((token for token in piece if not 0 <= token < vocabulary.size), None)
             if wrong is not None:
@@ -52,7 +69,12 @@ def tokens_of(pieces: Pieces, vocabulary: Vocabulary, path: str, *, bos: bool, s
 
 def text_of(pieces: Pieces, vocabulary: Vocabulary) -> str:
     """The pieces as one text."""
-    return "".join(
-        piece if isinstance(piece, str) else b"".join(map(vocabulary.piece, piece)).decode("utf-8", "replace")
-        for piece in pieces
-    )
+    return "".join(_text(piece, vocabulary) for piece in pieces)
+
+
+def _text(piece: str | tuple[int, ...] | Medium, vocabulary: Vocabulary) -> str:
+    if isinstance(piece, str):
+        return piece
+    if isinstance(piece, Medium):
+        return SHOWN
+    return b"".join(map(vocabulary.piece, piece)).decode("utf-8", "replace")

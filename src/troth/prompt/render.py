@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from troth.domain import Fit, Gap, Plan, Prompt, RawText, Talk
+from troth.domain import NO_VIEWS, Fit, Gap, Plan, Prompt, RawText, Talk, Views
 from troth.engines.base import Compiles, Vocabulary
 from troth.errors import BadRequest, NotImplementedHere, OverContext, QueueFull
 from troth.prompt.bias import by_token
@@ -59,19 +59,28 @@ class Prompts:
         self._pending = 0
 
     async def render(
-        self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int, grammars: Compiles | None = None
+        self,
+        plan: Plan,
+        *,
+        vocabulary: Vocabulary,
+        context_tokens: int,
+        grammars: Compiles | None = None,
+        views: Views = NO_VIEWS,
     ) -> Prompt:
         """The prompt of the plan, with the answer's budget fitted into the context, and what holds the answer.
+        `views` has what is read in the place of each of its media.
 
         Raises: NotImplementedHere without a chat template or tokens to fill gaps with, BadRequest in the words
         of the template, for an empty prompt, or for a form that cannot be held, OverContext when the prompt alone
         fills the context, QueueFull.
         """
-        return await self.aside(lambda: self._render(plan, vocabulary, context_tokens, grammars))
+        return await self.aside(lambda: self._render(plan, vocabulary, context_tokens, grammars, views))
 
-    async def write(self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int) -> Written:
+    async def write(
+        self, plan: Plan, *, vocabulary: Vocabulary, context_tokens: int, views: Views = NO_VIEWS
+    ) -> Written:
         """What the model would read, however long it is. Raises what `render` raises but for OverContext."""
-        return await self.aside(lambda: self._write(plan, vocabulary, context_tokens)[0])
+        return await self.aside(lambda: self._write(plan, vocabulary, context_tokens, views)[0])
 
     def arranged(self, plan: Plan) -> Plan:
         """The plan with its conversation in normal form, for an engine that renders it elsewhere. Raises BadRequest."""
@@ -110,11 +119,13 @@ class Prompts:
         """No prompt is rendered any more; those that wait are dropped."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _render(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int, grammars: Compiles | None) -> Prompt:
+    def _render(
+        self, plan: Plan, vocabulary: Vocabulary, context_tokens: int, grammars: Compiles | None, views: Views
+    ) -> Prompt:
         ask = plan.ask
         bias = by_token(ask.logit_bias, vocabulary)
         shown = shown_ids(ask.shown_tokens, vocabulary)
-        written, voice = self._write(plan, vocabulary, context_tokens)
+        written, voice = self._write(plan, vocabulary, context_tokens, views)
         fit = self._fit(plan, len(written.tokens), context_tokens)
         return Prompt(
             written.tokens,
@@ -126,6 +137,7 @@ class Prompts:
             shown | control_ids(shown_texts(voice), vocabulary),
             steering_of(plan, voice, vocabulary, grammars, Room(fit.answer_tokens, self._settings.thoughts)),
             readers_of(ask.source, voice) if isinstance(ask.source, Talk) else None,
+            views=written.views,
         )
 
     @staticmethod
@@ -147,14 +159,15 @@ class Prompts:
             )
         return fit
 
-    def _write(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int) -> tuple[Written, Voice]:
+    def _write(self, plan: Plan, vocabulary: Vocabulary, context_tokens: int, views: Views) -> tuple[Written, Voice]:
         match plan.ask.source:
             case Talk() as talk:
                 script = self._script(plan.model.id, vocabulary)
-                told = write_talk(talk, script, vocabulary, self._settings.system_messages)
-                return Written(told.tokens, told.text), voice_of(talk, script, is_thinking=told.is_thinking)
+                told = write_talk(talk, script, vocabulary, self._settings.system_messages, views)
+                voice = voice_of(talk, script, is_thinking=told.is_thinking)
+                return Written(told.tokens, told.text, told.views), voice
             case RawText() as raw:
-                return raw_text(raw, vocabulary), SILENT
+                return raw_text(raw, vocabulary, views), SILENT
             case Gap() as gap:
                 filled = gap_to_fill(gap, plan.model.id, vocabulary, context_tokens, self._settings.gap_tokens)
                 return filled, SILENT

@@ -41,6 +41,7 @@ class Script:
     calls: CallFormat
     is_native: bool
     takes_text_arguments: bool  # arguments are shown only as text
+    takes_parts: bool = False  # what is said is shown only as a list of parts
 
 
 def make_script(template: Template, vocabulary: Vocabulary, format_name: str | None = None) -> Script:
@@ -56,7 +57,16 @@ def make_script(template: Template, vocabulary: Vocabulary, format_name: str | N
         calls=FORMATS[name] if shows and name is not None else FORMATS[GENERIC],
         is_native=shows,
         takes_text_arguments=as_text,
+        takes_parts=_takes_parts(template, vocabulary),
     )
+
+
+def _takes_parts(template: Template, vocabulary: Vocabulary) -> bool:
+    """Whether what is said appears as a list of parts, and not as text: templates of models that see may want that."""
+    if PROBE in _rendered(template, vocabulary, [{"role": "user", "content": PROBE}], []):
+        return False
+    parts = [{"type": "text", "text": PROBE}]
+    return PROBE in _rendered(template, vocabulary, [{"role": "user", "content": parts}], [])
 
 
 def _shows_calls(template: Template, vocabulary: Vocabulary) -> tuple[bool, bool]:

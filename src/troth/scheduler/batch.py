@@ -50,7 +50,9 @@ def compose(slots: Slots, pace: Pace, drafter: Drafter) -> Batch:
     """
     started = time.perf_counter()
     decoder, batch = slots.decoder, Batch()
-    occupants = slots.occupants()
+    seeing, occupants = slots.turn_to_see()
+    if seeing is not None:
+        return _seen(seeing, slots, pace)
     chunks = pace.chunks(occupants, decoder.batch_tokens)
     drafts = drafter.drafts(occupants, decoder.batch_tokens - sum(chunks.values())) if not chunks else {}
     drafted = time.perf_counter()
@@ -60,7 +62,7 @@ def compose(slots: Slots, pace: Pace, drafter: Drafter) -> Batch:
             draft = drafts.get(choice.slot, ())
             row = decoder.add(choice.slot, (choice.said[-1], *draft), choice.held, rows=1 + len(draft))
             batch.speakers.append(Turn(choice, row, draft))
-        elif chunk := chunks.get(choice.slot, 0):
+        elif chunk := min(chunks.get(choice.slot, 0), choice.request.job.prompt.words_from(choice.held)):
             prompt = choice.request.job.prompt.tokens
             ends = choice.held + chunk == len(prompt)
             tokens = prompt[choice.held : choice.held + chunk]
@@ -69,4 +71,26 @@ def compose(slots: Slots, pace: Pace, drafter: Drafter) -> Batch:
             if ends:
                 batch.speakers.append(Turn(choice, row))
     batch.build_seconds, batch.draft_seconds = time.perf_counter() - drafted, drafted - started
+    return batch
+
+
+def _seen(choice: Choice, slots: Slots, pace: Pace) -> Batch:
+    """A batch of what one choice sees: a decoder takes no tokens beside embeddings."""
+    started = time.perf_counter()
+    decoder, batch, prompt = slots.decoder, Batch(), choice.request.job.prompt
+    sight = prompt.sight_at(choice.held)
+    assert sight is not None
+    chunk = sight.end - choice.held
+    if not sight.is_whole:
+        speaks = any(not each.is_reading for each in slots.running.values())
+        chunk = min(chunk, decoder.batch_tokens, pace.read_tokens_beside_speech if speaks else pace.read_tokens)
+    ends = choice.held + chunk == len(prompt.tokens)
+    begin = choice.held - sight.start
+    decoder.begin()
+    embeddings = sight.embeddings[begin : begin + chunk]
+    row = decoder.add_seen(choice.slot, embeddings, choice.held, rows=1 if ends else 0, is_whole=sight.is_whole)
+    batch.readers.append((choice, chunk))
+    if ends:
+        batch.speakers.append(Turn(choice, row))
+    batch.build_seconds = time.perf_counter() - started
     return batch

@@ -86,7 +86,7 @@ class Drafter:
         left = min(self.tokens_max, prompt.answer_tokens - len(choice.said) - 1)
         self._asked, memory.asked = self._repeated, memory.repeated
         draft = self._repeat(memory, left)
-        if not draft and is_alone and self.proposer is not None:
+        if not draft and is_alone and self.proposer is not None and not prompt.sights:  # it would be blind
             self._asked, memory.asked = self._guessed, memory.guessed
             draft = self._guess(self.proposer, memory, left)
         return draft

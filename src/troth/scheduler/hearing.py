@@ -21,7 +21,7 @@ def give_sampler(decoder: Decoder, choice: Choice) -> None:
         bias.update(dict.fromkeys(decoder.vocabulary.end_ids, float("-inf")))
     seed, prompt = (job.seed + choice.index) % 0xFFFFFFFF, job.prompt
     choice.sampler = decoder.sampler(
-        job.sampling, seed=seed, prompt=prompt.tokens, bias=bias, steering=prompt.steering, tells=job.as_drawn
+        job.sampling, seed=seed, prompt=prompt.words, bias=bias, steering=prompt.steering, tells=job.as_drawn
     )
 
 

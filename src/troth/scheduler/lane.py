@@ -33,6 +33,7 @@ from troth.engines.base import (
     SlotReport,
     Vocabulary,
 )
+from troth.engines.sight import Sees
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Refusal, Unavailable
 from troth.scheduler.counters import Counters
 from troth.scheduler.disk_tier import DiskTier
@@ -233,6 +234,11 @@ class Lane:
         return self._ready()[0].grammars
 
     @property
+    def sight(self) -> Sees | None:
+        """What reads pictures and sound for the model, if anything does. Raises Unavailable while the model loads."""
+        return self._ready()[0].sight
+
+    @property
     def context_tokens(self) -> int:
         """Tokens of one sequence, prompt and answer together. Raises Unavailable while the model loads."""
         return self._ready()[0].context_tokens
@@ -373,5 +379,7 @@ class Lane:
             can_cut=decoder is not None and decoder.can_cut,
             draft_tokens_max=scheduler.drafter.tokens_max if scheduler is not None else 0,
             prefix_cache_bytes=self._settings.cache.budget_bytes,
+            vision=decoder is not None and decoder.sight is not None and decoder.sight.vision,
+            audio=decoder is not None and decoder.sight is not None and decoder.sight.audio,
             details={"isolation": "thread", **decoder.describe()} if decoder is not None else {},
         )

@@ -38,7 +38,10 @@ class Trust:
 
 @dataclass(slots=True)
 class Memory:
-    """The tokens of one sequence, by their runs of GRAM, and what is known of its drafts."""
+    """The tokens of one sequence, by their runs of GRAM, and what is known of its drafts.
+
+    Ids below 0 stand for pictures: nothing that they are part of is ever drafted.
+    """
 
     tokens: list[int]
     repeated: Trust = field(default_factory=Trust)  # drafts from repetitions
@@ -59,4 +62,7 @@ class Memory:
         if len(self.tokens) < GRAM or count < 1:
             return []
         place = self._places.get(tuple(self.tokens[-GRAM:]))
-        return self.tokens[place : place + count] if place is not None else []
+        if place is None:
+            return []
+        following = self.tokens[place : place + count]
+        return following[: next((at for at, token in enumerate(following) if token < 0), count)]

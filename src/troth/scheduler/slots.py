@@ -35,6 +35,8 @@ class Slots:
         self._free = list(range(decoder.slots))  # heap: the lowest slot first
         self._hole_steps = 0
         self._unclean: set[int] = set()  # free slots whose memory is not empty yet
+        self._seen_last = -1  # the slot whose pictures were computed last
+        self._others_wait = False  # the batch before was of pictures alone
 
     @property
     def is_full(self) -> bool:
@@ -68,6 +70,9 @@ class Slots:
         request = choice.request
         wanted = request.job.prompt.tokens[:-1]
         saved, length = self.cache.match(wanted, request.job.tag.realm)
+        uncut = request.job.prompt.uncut(length)
+        if uncut < length:  # half a picture is of no use: its tokens may look at each other
+            saved, length = (saved, uncut) if self.decoder.can_cut and uncut > 0 else (None, 0)
         started = time.perf_counter()
         state = self.cache.load(saved) if saved is not None else None
         is_first = not request.is_started
@@ -209,3 +214,23 @@ class Slots:
     def occupants(self) -> list[Choice]:
         """The running choices by ascending slot."""
         return [self.running[slot] for slot in sorted(self.running)]
+
+    def turn_to_see(self) -> tuple[Choice | None, list[Choice]]:
+        """Whose picture is read next, if it is time for one; and else the choices that take part in the next batch.
+
+        A picture needs a batch of its own. Whoever speaks or reads words has every second one, and pictures of
+        several choices take turns.
+        """
+        everybody = self.occupants()
+        seeing = [each for each in everybody if each.is_reading and each.request.job.prompt.sight_at(each.held)]
+        if not seeing:
+            self._others_wait = False
+            return None, everybody
+        others = [each for each in everybody if each not in seeing]
+        if others and self._others_wait:
+            self._others_wait = False
+            return None, others
+        self._others_wait = True
+        turn = next((each for each in seeing if each.slot > self._seen_last), seeing[0])
+        self._seen_last = turn.slot
+        return turn, others

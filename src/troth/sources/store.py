@@ -56,16 +56,18 @@ class Cached:
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """The files of one configured model: its own, that of the smaller model that drafts for it, and its tokenizer."""
+    """The files of one configured model: its own, that of the smaller model that drafts for it, its tokenizer, and the
+    projector through which it reads pictures and sound."""
 
     main: Path
     draft: Path | None = None
     tokenizer: Path | None = None
+    mmproj: Path | None = None
 
     @property
     def beside(self) -> dict[str, Path]:
         """The further files that there are, by what they are."""
-        named = {"draft": self.draft, "tokenizer": self.tokenizer}
+        named = {"draft": self.draft, "tokenizer": self.tokenizer, "mmproj": self.mmproj}
         return {name: path for name, path in named.items() if path is not None}
 
     @property

@@ -13,6 +13,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from troth.engines.base import CacheReport, EngineReport
+from troth.engines.sight import SightReport
 from troth.errors import Unavailable
 
 ENGINE = "0"  # vLLM's `engine` label: one engine runs a model
@@ -53,6 +54,18 @@ CACHE_GAUGES = (
     ("held_entries", "prefix_cache_held_entries", "Those of them that a handle keeps."),
     ("size_bytes", "prefix_cache_bytes", "Memory that saved states take."),
     ("budget_bytes", "prefix_cache_budget_bytes", "Memory that they may take; 0 is off."),
+)
+
+# Of pictures and sound: the report's field, the metric's name, its help.
+SIGHT_COUNTERS = (
+    ("hits", "media_cache_hits", "Pictures and sounds that had been seen before."),
+    ("misses", "media_cache_misses", "Pictures and sounds that had to be encoded."),
+    ("encode_seconds", "media_encode_seconds", "Seconds spent on encoding them."),
+)
+SIGHT_GAUGES = (
+    ("entries", "media_cache_entries", "Pictures and sounds that are remembered."),
+    ("size_bytes", "media_cache_bytes", "Memory that they take."),
+    ("budget_bytes", "media_cache_budget_bytes", "Memory that they may take; 0 is off."),
 )
 
 
@@ -103,17 +116,21 @@ class _Reading:
     report: EngineReport
     totals: EngineTotals | None
     cache: CacheReport | None
+    seen: SightReport | None
 
     @classmethod
-    def of(cls, source: EngineSource) -> _Reading:
+    def of(cls, source: EngineSource, seen: Callable[[], SightReport] | None) -> _Reading:
         try:
             cache = source.cache()
         except Unavailable:
             cache = None
-        return cls(source.report(), source.totals(), cache)
+        return cls(source.report(), source.totals(), cache, seen() if seen is not None else None)
 
     def cached(self, name: str) -> float:
         return float(getattr(self.cache, name)) if self.cache is not None else 0.0
+
+    def looked_at(self, name: str) -> float:
+        return float(getattr(self.seen, name)) if self.seen is not None else 0.0
 
     def total(self, name: str) -> float:
         return float(getattr(self.totals, name, 0)) if self.totals is not None else 0.0
@@ -125,12 +142,13 @@ class EngineCollector(Collector):
 
     own_prefix: str
     sources: dict[str, EngineSource] = field(default_factory=dict)
+    seen: dict[str, Callable[[], SightReport]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _last: dict[str, float] = field(default_factory=dict)
 
     def collect(self) -> Iterator[Metric]:
         """The metrics of this moment; the two rates cover the time since the scrape before."""
-        readings = {name: _Reading.of(source) for name, source in self.sources.items()}
+        readings = {name: _Reading.of(source, self.seen.get(name)) for name, source in self.sources.items()}
         yield from self._vllm(readings)
         with self._lock:
             yield from self._llama(readings)
@@ -223,11 +241,16 @@ class EngineCollector(Collector):
             for part in STEP_PARTS:
                 parts.add_metric([model, part], reading.total(f"{part}_seconds"))
         yield parts
-        for family, rows in ((CounterMetricFamily, CACHE_COUNTERS), (GaugeMetricFamily, CACHE_GAUGES)):
+        for family, rows, value in (
+            (CounterMetricFamily, CACHE_COUNTERS, _Reading.cached),
+            (GaugeMetricFamily, CACHE_GAUGES, _Reading.cached),
+            (CounterMetricFamily, SIGHT_COUNTERS, _Reading.looked_at),
+            (GaugeMetricFamily, SIGHT_GAUGES, _Reading.looked_at),
+        ):
             for ours, name, words in rows:
                 metric = family(f"{self.own_prefix}:{name}", words, labels=["model"])
                 for model, reading in readings.items():
-                    metric.add_metric([model], reading.cached(ours))
+                    metric.add_metric([model], value(reading, ours))
                 yield metric
 
     def _vectors(self, readings: Mapping[str, _Reading]) -> Iterator[Metric]:

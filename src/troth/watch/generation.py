@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 from troth.domain import Began, Ended, Event, Finished, Job, Plan, Prompt, Said, Ticket
 from troth.engines.base import Compiles, EngineReport, Generates, LoadProgress, Relays, Vocabulary
+from troth.engines.sight import Sees
 from troth.errors import Refusal
 from troth.watch.metrics import Finished as FinishedRequest
 from troth.watch.metrics import Metrics
@@ -45,6 +46,11 @@ class WatchedEngine:
     def grammars(self) -> Compiles | None:
         """As the engine's own."""
         return self._engine.grammars
+
+    @property
+    def sight(self) -> Sees | None:
+        """As the engine's own."""
+        return self._engine.sight
 
     @property
     def context_tokens(self) -> int:

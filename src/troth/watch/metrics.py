@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 from troth.domain import Timings, Usage
 from troth.domain.vectors import Rows
 from troth.engines.base import CacheReport, EngineReport
+from troth.engines.sight import SightReport
 from troth.watch import buckets
 from troth.watch.engines import ENGINE, EngineCollector, EngineSource, EngineTotals
 
@@ -135,6 +136,10 @@ class Metrics:
         return tally
 
     # ---- what the rest of the server calls ----
+
+    def follow_media(self, model: str, seen: Callable[[], SightReport]) -> None:
+        """What the model has seen is in every scrape from now on. Before the server starts."""
+        self._engines.seen[model] = seen
 
     def follow(
         self,

@@ -100,7 +100,7 @@ def test_results_of_calls_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "field"),
-    [("image_url", "image_url"), ("input_audio", "input_audio"), ("file", "file"), ("video_url", "video_url")],
+    [("audio_url", "audio_url"), ("input_video", "input_video"), ("file", "file"), ("video_url", "video_url")],
 )
 def test_a_part_that_is_not_read_yet_is_parsed_and_guarded(kind: str, field: str) -> None:
     (message,) = ask(messages=[{"role": "user", "content": [{"type": kind, field: {"url": "data:,"}}]}]).messages

@@ -46,7 +46,7 @@ def test_fields_below_the_top_are_named_by_their_path() -> None:
     assert table["stream_options.include_usage"] == FieldRule("honoured", neutral={"enum": [False]})
     assert table["messages[assistant].prefix"].contract_class == "guarded"
     assert table["messages[system|developer].content"].contract_class == "honoured"
-    assert table["messages[user].content[image_url].image_url"] == FieldRule("guarded")
+    assert table["messages[user].content[video_url].video_url"] == FieldRule("guarded")
 
 
 def test_every_neutral_can_be_read_and_said() -> None:

@@ -18,6 +18,7 @@ from weakref import finalize
 
 from troth.domain import (
     NO_THOUGHTS,
+    Embeddings,
     GrammarSource,
     Sampling,
     Steering,
@@ -37,6 +38,7 @@ from troth.engines.child.words import (
     SamplerOrder,
     Vocables,
 )
+from troth.engines.sight import Sees
 
 
 class Line:
@@ -173,6 +175,7 @@ class RemoteDecoder:
         self.vocabulary: Vocabulary = RemoteVocabulary(facts.vocables, Line(child, child.channels["texts"]))
         grammars = Line(child, child.channels["grammars"])
         self.grammars: Compiles | None = RemoteGrammars(grammars) if facts.compiles else None
+        self.sight: Sees | None = None  # `options.mmproj` is refused beside `isolation: process`
         self.proposer: Proposer | None = RemoteProposer(self._propose, self.interrupt) if facts.proposes else None
         self._description = MappingProxyType({**facts.description, "isolation": "process", "process": child.pid})
         self._numbers = itertools.count(1)  # of samplers
@@ -204,6 +207,10 @@ class RemoteDecoder:
         if rows > 1:
             self._drafts[first] = tuple(int(token) for token in tokens[len(tokens) - rows + 1 :])
         return first
+
+    def add_seen(self, slot: int, embeddings: Embeddings, position: int, *, rows: int, is_whole: bool) -> int:
+        """Never called: without `sight` nothing is seen."""
+        raise AssertionError("a decoder in a process of its own sees nothing")
 
     def foresee(self, picks: Sequence[tuple[Sampler, int]]) -> None:
         """These picks come next, and each goes on along the draft of its row for as long as that comes true."""

@@ -49,15 +49,18 @@ assert set(SAMPLERS_KNOWN) == {
 
 
 class LlamaCpp:
-    """One GGUF file and the options to load it with, and perhaps a second file to draft with; `load` gives the
-    decoder."""
+    """One GGUF file and the options to load it with, perhaps a second one to draft with, and perhaps a projector to
+    see and hear with; `load` gives the decoder."""
 
     honours = HONOURS
 
-    def __init__(self, path: Path, options: LlamaCppOptions, draft: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, options: LlamaCppOptions, draft: Path | None = None, mmproj: Path | None = None
+    ) -> None:
         self.path = path
         self.options = options
         self.draft = draft
+        self.mmproj = mmproj
 
     def load(self, progress: LoadProgress) -> LlamaDecoder:
         """The model is in memory, and with strict determinism it has been tested for it.
@@ -66,14 +69,16 @@ class LlamaCpp:
         """
         main_share, draft_progress = self._shares(progress)
         decoder = self._load_main(main_share)
-        if self.draft is not None:
-            from troth.engines.llama_cpp.draft_model import DraftModel
+        try:
+            if self.mmproj is not None:
+                decoder.see_with(self.mmproj, self.options)
+            if self.draft is not None:
+                from troth.engines.llama_cpp.draft_model import DraftModel
 
-            try:
                 decoder.draft_with(DraftModel(self.draft, self.options, decoder, draft_progress))
-            except Exception:
-                decoder.close()
-                raise
+        except Exception:
+            decoder.close()
+            raise
         return decoder
 
     def _shares(self, progress: LoadProgress) -> tuple[LoadProgress, LoadProgress]:

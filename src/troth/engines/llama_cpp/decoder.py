@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain import Sampling, Steering, TokenIds, TokenLogprob
+from troth.domain import Embeddings, Sampling, Steering, TokenIds, TokenLogprob
 from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, State, Vocabulary
 from troth.engines.guidance import Guides
 from troth.engines.llama_cpp import memory
@@ -29,6 +29,7 @@ from troth.errors import EngineFault
 
 if TYPE_CHECKING:
     from troth.engines.llama_cpp.draft_model import DraftModel
+    from troth.engines.llama_cpp.projector import Projector
 
 CONTEXT_TOKENS_DEFAULT_MAX = 8192
 CACHE_TYPES = {"f32": 0, "f16": 1, "q8_0": 8, "bf16": 30}  # ggml_type
@@ -73,6 +74,7 @@ class LlamaDecoder:
         self._facts = describe_model(self._library, self._model, path, options)
         self._facts["determinism"] = {"setting": options.determinism, "promised": False, "repacked": repack}
         self.proposer: DraftModel | None = None
+        self.sight: Projector | None = None
 
     # ---- loading --------------------------------------------------------------------------------
 
@@ -138,10 +140,14 @@ class LlamaDecoder:
         """`tokens` follow at `position`; the last `rows` of them get rows. Returns the first of these, or -1."""
         return self._batch.add(slot, tokens, position, rows)
 
+    def add_seen(self, slot: int, embeddings: Embeddings, position: int, *, rows: int, is_whole: bool) -> int:
+        """Embeddings follow, [tokens, width]; they are alone in their batch. Otherwise as `add`."""
+        return self._batch.add_seen(slot, embeddings, position, rows, is_whole=is_whole)
+
     def decode(self) -> None:
         """The batch is computed. Raises DecodeFault or DecodeInterrupted; memory is then as before."""
         self._abort_flag[0] = b"\0"
-        code: int = self._api.llama_decode(self._context, self._batch.struct)
+        code = self._compute()
         if code == RC_OK:
             self._rows = self._view_rows(len(self._batch.outputs))
             return
@@ -152,6 +158,18 @@ class LlamaDecoder:
             raise DecodeInterrupted
         words = "no room in the cache" if code == RC_NO_ROOM else self._library.last_error()
         raise DecodeFault(f"llama_decode returned {code}: {words}")
+
+    def _compute(self) -> int:
+        """What llama_decode returned for the batch."""
+        whole = self._batch.is_whole
+        if whole:
+            self._api.llama_set_causal_attn(self._context, False)
+        try:
+            code: int = self._api.llama_decode(self._context, self._batch.struct)
+        finally:
+            if whole:
+                self._api.llama_set_causal_attn(self._context, True)
+        return code
 
     def interrupt(self) -> None:
         """A running `decode` ends within some milliseconds. Called from any thread."""
@@ -296,6 +314,14 @@ class LlamaDecoder:
         """The facts say what the probe of determinism found."""
         self._facts["determinism"] |= outcome
 
+    def see_with(self, path: Path, options: LlamaCppOptions) -> None:
+        """The model reads pictures or sound through this projector, which is closed with it. Raises EngineFault."""
+        from troth.engines.llama_cpp.projector import Projector
+
+        room = min(options.micro_batch_tokens or self.batch_tokens, self.batch_tokens)
+        self.sight = Projector(path, options, self._library, self._model, room=room)
+        self._facts["mmproj"] = self.sight.file
+
     def draft_with(self, proposer: DraftModel) -> None:
         """The smaller model guesses for this one, and is closed with it."""
         self.proposer = proposer
@@ -303,6 +329,8 @@ class LlamaDecoder:
 
     def close(self) -> None:
         """The context and the model are freed."""
+        if self.sight is not None:
+            self.sight.close()
         if self.proposer is not None:
             self.proposer.close()
         self._rows = np.empty((0, 0), np.float32)

@@ -35,8 +35,8 @@ class Library:
 
         self.api: ModuleType = api
         self.errors: deque[str] = deque(maxlen=8)  # the last error lines, for words to the operator
-        self._log_callback = api.llama_log_callback(self._log)
-        api.llama_log_set(self._log_callback, ctypes.c_void_p(0))
+        self.log_callback = api.llama_log_callback(self._log)  # kept: the library calls it as long as it is loaded
+        api.llama_log_set(self.log_callback, ctypes.c_void_p(0))
         api.llama_backend_init()
         short = ctypes.PyDLL(api._lib._name)
         self.get_logits = self._bind(short.llama_get_logits, ctypes.c_void_p, ctypes.c_void_p)

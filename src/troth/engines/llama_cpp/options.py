@@ -93,6 +93,22 @@ class LlamaCppOptions(BaseModel):
         description="Most tokens guessed from repetitions in one step, when that pays; 0 is off.",
         json_schema_extra={"unit": "tokens"},
     )
+    mmproj: str | None = Field(
+        None,
+        min_length=1,
+        description="The projector file with which the model reads pictures or sound (a GGUF, usually called mmproj…), "
+        "in the forms of models[].source; null: it reads text alone.",
+    )
+    mmproj_sha256: str | None = Field(
+        None, pattern=r"^[0-9a-fA-F]{64}$", description="Refuse that file unless its SHA-256 is this one."
+    )
+    mmproj_tokens_max: int | None = Field(
+        None,
+        ge=1,
+        le=16_384,
+        description="Most tokens of a picture, for projectors that scale with its size; null: the projector's own.",
+        json_schema_extra={"unit": "tokens"},
+    )
     flash_attention: bool = Field(True, description="Use the fused attention kernel.")
     mmap: bool = Field(True, description="Map the file instead of reading it: starts at once, shares memory.")
     mlock: bool = Field(False, description="Keep the model in memory, never swapped.")

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from troth.domain import Plan, Prompt, RawText, Talk, TokenIds
+from troth.domain import Medium, Plan, Prompt, RawText, Talk, TokenIds
 from troth.engines.base import EngineReport, EngineStatus, LoadProgress
 from troth.engines.upstream.health import Watch, context_of, name_of
 from troth.engines.upstream.kinds import KINDS, OWN, Kind
@@ -254,5 +254,6 @@ def _mixed(raw: RawText) -> Any:  # a text, or a list of texts and ids
         return raw.pieces[0]
     mixed: list[str | int] = []
     for piece in raw.pieces:
+        assert not isinstance(piece, Medium), "media were refused"
         mixed += [piece] if isinstance(piece, str) else piece
     return mixed

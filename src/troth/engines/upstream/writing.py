@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from troth.domain import Form, Gap, Plan, RawText, Talk, Thinking, Tool, Turn
+from troth.domain import Form, Gap, Medium, Plan, RawText, Talk, Thinking, Tool, Turn
 from troth.engines.upstream.kinds import Kind
 from troth.errors import NotImplementedHere, Unsupported
 
@@ -38,6 +38,12 @@ def check(plan: Plan, target: Target) -> None:
     kind, ask = target.kind, plan.ask
     if isinstance(ask.source, Gap):
         raise NotImplementedHere(f"The engine {ENGINE} of the model {plan.model.id} fills no gaps.")
+    if ask.source.media:
+        path = ask.source.media[0].path
+        raise Unsupported(
+            f"{path}: the model {plan.model.id} is behind another server, and pictures and sounds are not passed on.",
+            param=path,
+        )
     if isinstance(ask.source, RawText):
         _check_raw(ask.source, plan, kind)
     else:
@@ -198,11 +204,13 @@ def _logprobs(alternatives: int, kind: Kind, *, is_chat: bool) -> Body:
 def _prompt(raw: RawText) -> Any:  # a text, ids, or a mixture
     if len(raw.pieces) == 1:
         (piece,) = raw.pieces
+        assert not isinstance(piece, Medium), "media were refused"
         return piece if isinstance(piece, str) else list(piece)
     if all(isinstance(piece, str) for piece in raw.pieces):
         return "".join(str(piece) for piece in raw.pieces)
     mixed: list[str | int] = []
     for piece in raw.pieces:
+        assert not isinstance(piece, Medium), "media were refused"
         mixed += [piece] if isinstance(piece, str) else piece
     return mixed
 

@@ -1,0 +1,1 @@
+"""Pictures and sound: fetched, limited, decoded and looked at, before a prompt is written."""
