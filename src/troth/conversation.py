@@ -131,7 +131,7 @@ class Opened(AbstractAsyncContextManager["Opened"]):
         if self.prompt.readers is not None:
             told = parted(told, self.prompt.readers)
         form = self.plan.ask.form
-        return told if form is None else judged(told, form)
+        return told if form is None or form.triggers else judged(told, form)
 
     def cancel(self) -> None:
         """The engine works on this no more, and the account is closed. Safe to call twice."""

@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 43e06e7c5f01a99bda985fec96d5dd4504e77990fa6472d2af6954a7e805e58a; datamodel-code-generator 0.89.0
+sha256 of openapi/: aee9dd4760908e8a19ebbe0f62480747a89cbe965c042dac7ea5221d46257031; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -157,8 +157,11 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "response_format.schema": FieldRule(contract_class="honoured"),
         "json_schema": FieldRule(contract_class="honoured"),
         "grammar": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
-        "grammar_lazy": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "grammar_triggers": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
+        "grammar_lazy": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
+        "grammar_triggers": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
+        "grammar_triggers[].type": FieldRule(contract_class="honoured"),
+        "grammar_triggers[].value": FieldRule(contract_class="honoured"),
+        "grammar_triggers[].token": FieldRule(contract_class="honoured"),
         "structured_outputs": FieldRule(contract_class="honoured", neutral={"maxProperties": 0}),
         "structured_outputs.json": FieldRule(contract_class="honoured"),
         "structured_outputs.json_object": FieldRule(contract_class="honoured"),
@@ -741,8 +744,11 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "response_format.schema": FieldRule(contract_class="honoured"),
         "json_schema": FieldRule(contract_class="honoured"),
         "grammar": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
-        "grammar_lazy": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "grammar_triggers": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
+        "grammar_lazy": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
+        "grammar_triggers": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
+        "grammar_triggers[].type": FieldRule(contract_class="honoured"),
+        "grammar_triggers[].value": FieldRule(contract_class="honoured"),
+        "grammar_triggers[].token": FieldRule(contract_class="honoured"),
         "structured_outputs": FieldRule(contract_class="honoured", neutral={"maxProperties": 0}),
         "structured_outputs.json": FieldRule(contract_class="honoured"),
         "structured_outputs.json_object": FieldRule(contract_class="honoured"),
@@ -887,8 +893,11 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "response_format.schema": FieldRule(contract_class="honoured"),
         "json_schema": FieldRule(contract_class="honoured"),
         "grammar": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
-        "grammar_lazy": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "grammar_triggers": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
+        "grammar_lazy": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
+        "grammar_triggers": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
+        "grammar_triggers[].type": FieldRule(contract_class="honoured"),
+        "grammar_triggers[].value": FieldRule(contract_class="honoured"),
+        "grammar_triggers[].token": FieldRule(contract_class="honoured"),
         "structured_outputs": FieldRule(contract_class="honoured", neutral={"maxProperties": 0}),
         "structured_outputs.json": FieldRule(contract_class="honoured"),
         "structured_outputs.json_object": FieldRule(contract_class="honoured"),
@@ -1033,8 +1042,11 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "response_format.schema": FieldRule(contract_class="honoured"),
         "json_schema": FieldRule(contract_class="honoured"),
         "grammar": FieldRule(contract_class="honoured", neutral={"maxLength": 0}),
-        "grammar_lazy": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "grammar_triggers": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
+        "grammar_lazy": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
+        "grammar_triggers": FieldRule(contract_class="honoured", neutral={"maxItems": 0}),
+        "grammar_triggers[].type": FieldRule(contract_class="honoured"),
+        "grammar_triggers[].value": FieldRule(contract_class="honoured"),
+        "grammar_triggers[].token": FieldRule(contract_class="honoured"),
         "structured_outputs": FieldRule(contract_class="honoured", neutral={"maxProperties": 0}),
         "structured_outputs.json": FieldRule(contract_class="honoured"),
         "structured_outputs.json_object": FieldRule(contract_class="honoured"),

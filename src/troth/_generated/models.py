@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 43e06e7c5f01a99bda985fec96d5dd4504e77990fa6472d2af6954a7e805e58a; datamodel-code-generator 0.89.0
+sha256 of openapi/: aee9dd4760908e8a19ebbe0f62480747a89cbe965c042dac7ea5221d46257031; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -594,19 +594,15 @@ class FormatFieldsResponseFormat(ContractModel):
     "llama-server's shorter place of the schema."
 
 
-class FormatFields(ContractModel):
-    """Answers held to a form, as OpenAI and llama-server ask for it."""
+class GrammarTrigger(ContractModel):
+    """A text or a token with which a grammar begins to hold."""
 
-    response_format: Annotated[FormatFieldsResponseFormat | None, Honoured(neutral={"enum": [{"type": "text"}]})] = None
-    "The answer's form."
-    json_schema: dict[str, Any] | bool | None = None
-    "llama-server's shorthand; hold the answer to this JSON schema."
-    grammar: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
-    "Hold the answer to this grammar, in the GBNF of llama.cpp."
-    grammar_lazy: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Start the grammar at a trigger; not done, a grammar holds from the first token."
-    grammar_triggers: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "What starts a lazy grammar; not done."
+    type: Annotated[int, Field(ge=0, le=3)] | Literal["token", "word", "pattern", "pattern_full"]
+    "`word` (1), a text; `token` (0), the id of a token. `pattern` (2) and `pattern_full` (3) are refused: a client's patterns are not searched in an answer."
+    value: Annotated[str | None, Field(max_length=256)] = None
+    "The text of a word."
+    token: Annotated[int | None, Field(ge=0, le=2147483647)] = None
+    "The id of a token."
 
 
 class GuidedFieldsStructuredOutputs(ContractModel):
@@ -1069,6 +1065,23 @@ class NamedToolChoice(ContractModel):
     "The kind of the choice; only one function can be demanded."
     function: NamedFunction
     "The function."
+
+
+class FormatFields(ContractModel):
+    """Answers held to a form, as OpenAI and llama-server ask for it."""
+
+    response_format: Annotated[FormatFieldsResponseFormat | None, Honoured(neutral={"enum": [{"type": "text"}]})] = None
+    "The answer's form."
+    json_schema: dict[str, Any] | bool | None = None
+    "llama-server's shorthand; hold the answer to this JSON schema."
+    grammar: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "Hold the answer to this grammar, in the GBNF of llama.cpp."
+    grammar_lazy: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Let the answer be free until one of `grammar_triggers` comes; from its beginning on the grammar, or the schema, holds. Reasoning has no triggers."
+    grammar_triggers: Annotated[
+        list[GrammarTrigger] | None, Field(max_length=64), Honoured(neutral={"maxItems": 0})
+    ] = None
+    "What starts a grammar that waits (`grammar_lazy`); without that they say nothing."
 
 
 class AnthropicMessage(ContractModel):

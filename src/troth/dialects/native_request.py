@@ -26,7 +26,7 @@ def read_completion(body: NativeCompletionRequest, given: frozenset[str], caller
             f"`prompt` has {len(found)} prompts; this server takes at most {prompts_max} in one request.",
             param="prompt",
         )
-    common = _common(body) | {"form": form_of(body), "given": given, "tag": named(body, None, caller)}
+    common = _common(body) | {"form": form_of(body, body), "given": given, "tag": named(body, None, caller)}
     common |= sampled(body) | bounded(body) | reported(body)
     return [Ask(source=RawText(pieces), **common) for pieces in found]
 
@@ -37,7 +37,7 @@ def read_infill(body: InfillRequest, given: frozenset[str], caller: str) -> Ask:
     if body.prompt:
         prefix = (*prefix, body.prompt)
     extra = tuple((each.filename or "tmp", each.text) for each in body.input_extra or ())
-    common = _common(body) | {"form": form_of(body), "given": given, "tag": named(body, None, caller)}
+    common = _common(body) | {"form": form_of(body, body), "given": given, "tag": named(body, None, caller)}
     common |= sampled(body) | bounded(body) | reported(body)
     return Ask(source=Gap(prefix, _pieces(body.input_suffix), extra), **common)
 

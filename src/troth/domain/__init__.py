@@ -38,6 +38,7 @@ from troth.domain.answering import (
     Timings,
     TokenIds,
     TokenLogprob,
+    Triggers,
     Usage,
 )
 from troth.domain.asking import (
@@ -134,6 +135,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolRules",
+    "Triggers",
     "Turn",
     "Usage",
     "Whole",

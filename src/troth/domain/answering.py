@@ -26,11 +26,12 @@ class GrammarSource:
     """What an answer must look like: rules of llguidance's Lark dialect, and the patterns that they refer to.
 
     `patterns` are (name, kind, text): the rules write `@name` for one. The kinds are a JSON schema, a grammar of
-    llama.cpp, a regular expression, and further rules.
+    llama.cpp, a regular expression, and further rules. `openings` are texts that an answer must be able to begin with.
     """
 
     rules: str
     patterns: tuple[tuple[str, PatternKind, str], ...] = ()
+    openings: tuple[bytes, ...] = ()
 
 
 class Grammar(Protocol):
@@ -53,11 +54,24 @@ class ThoughtBounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Triggers:
+    """What starts a grammar that waits: a text in the answer, or a token of it. Neither is looked for in reasoning."""
+
+    words: tuple[bytes, ...] = ()
+    tokens: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Steering:
-    """What holds the tokens of an answer: its reasoning first, then the grammar, from the first token behind it."""
+    """What holds the tokens of an answer: its reasoning first, then the grammar, from the first token behind it.
+
+    With `triggers` the answer is free until one of them comes, and the grammar holds from its beginning.
+    """
 
     thoughts: ThoughtBounds | None = None
     grammar: Grammar | None = None
+    triggers: Triggers | None = None
+    field: str = "response_format"  # of the request that asks for the grammar, for refusals
 
 
 @dataclass(frozen=True, slots=True)

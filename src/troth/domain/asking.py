@@ -149,12 +149,14 @@ class Form:
     """What the text of an answer must look like.
 
     `body` is a JSON schema ("json_schema"), a GBNF grammar ("grammar"), a regular expression ("regex"), a
-    tuple of texts ("choice"), or nothing: any JSON object ("json_object").
+    tuple of texts ("choice"), or nothing: any JSON object ("json_object"). With `triggers`, which are texts and
+    ids of tokens, the answer is free until the first of them comes: it is where the form begins.
     """
 
     kind: Literal["json_object", "json_schema", "grammar", "regex", "choice"]
     body: Any = None
     path: str = "response_format"  # of the client's field, for refusals
+    triggers: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,7 @@ class Guide(Protocol):
     """What holds the tokens of one sequence, as far as the scheduler asks."""
 
     fault: str | None  # why the answer cannot go on
+    fault_field: str | None  # the field of the request that asks for what cannot be; None: no field does
 
     @property
     def is_complete(self) -> bool:

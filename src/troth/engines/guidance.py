@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain import GrammarSource, Steering, ThoughtBounds, ThoughtCount
+from troth.domain import GrammarSource, Steering, ThoughtCount
 from troth.engines.base import GrammarFault
+from troth.engines.gbnf import GbnfFault, lark_of
+from troth.engines.waiting import Letters, Waiting
 
 if TYPE_CHECKING:
     from llguidance import LLMatcher, LLParserLimits, LLTokenizer
@@ -28,16 +32,25 @@ WORD_BITS = 32
 NESTING_MAX = 200  # of parentheses in a llama.cpp grammar, which is read by a recursive parser
 DEAD = ("NoExtension",)  # llguidance's words for: nothing can follow
 FAULT_LENGTH_MAX = 300  # characters of the compiler's words
+TOO_LONG = "longer than a grammar may"
+
+
+TRIAL_LONGEST = 16  # of the tokens that may follow, the longest: a trial goes on with one of them
 
 
 @dataclass(frozen=True, slots=True)
 class GrammarLimits:
-    """How much work one grammar may cause, in llguidance's units of fuel: some 50 000 a millisecond at first."""
+    """How much work one grammar may cause, in llguidance's units of fuel (some 50 000 a millisecond at first) and in
+    seconds of the thread that does it: an ambiguous grammar costs more with every token, and no fuel counts that."""
 
     initial_fuel: int = 10_000_000  # at compiling: about 200 ms
     step_fuel: int = 200_000  # for one mask: about 15 ms
     size: int = 500_000  # symbols
     states: int = 100_000  # of the lexer, 1 to 2 kB each
+    trial_tokens: int = 16  # that a client's own grammar is tried with before it is taken
+    trial_seconds: float = 0.4  # that they may take
+    answer_seconds: float = 1.0  # that one answer may take,
+    token_seconds: float = 0.01  # and for each of its tokens
 
 
 class CompiledGrammar:
@@ -79,6 +92,11 @@ class Guides:
         if matcher.is_error():
             raise GrammarFault(_words(matcher.get_error()))
         self._try(matcher.deep_copy())
+        if any(kind == "gbnf" for _, kind, _ in source.patterns):
+            self._try_on(matcher.deep_copy())
+        for text in source.openings:
+            if not self._letters.read(text, matcher.deep_copy()):
+                raise GrammarFault(f"it does not begin with its trigger {text.decode('utf-8', 'replace')!r}")
         compiled = CompiledGrammar(source, matcher)
         with self._lock:
             self._kept[source] = compiled
@@ -96,11 +114,44 @@ class Guides:
             fault = _words(matcher.get_error())
             raise GrammarFault("no answer can have this form" if fault.startswith(DEAD) else fault)
 
+    def _try_on(self, matcher: LLMatcher) -> None:
+        """Some tokens of an answer have been thought of. Raises GrammarFault when they took too long.
+
+        They are the longest that may follow, one after the other: of an ambiguous grammar these cost most.
+        """
+        started = time.thread_time()
+        bits = np.zeros((self._size + WORD_BITS - 1) // WORD_BITS, np.int32)
+        for number in range(self._limits.trial_tokens):
+            matcher.unsafe_compute_mask_ptr(bits.ctypes.data, bits.nbytes)
+            allowed = np.flatnonzero(_unpacked(bits, self._size))
+            if matcher.is_error() or not len(allowed):
+                break  # a dead end is for the answer that comes to it
+            longest = allowed[np.argsort(-self._lengths[allowed], kind="stable")][:TRIAL_LONGEST]
+            matcher.consume_token(int(longest[number % len(longest)]))
+            if time.thread_time() - started > self._limits.trial_seconds:
+                raise GrammarFault(f"it is too ambiguous: its first {number + 1} tokens take {TOO_LONG}")
+            if matcher.is_error() or matcher.is_stopped():
+                break
+
+    @cached_property
+    def _letters(self) -> Letters:
+        tokens, tokenizer = range(self._size), self._tokenizer
+        controls = frozenset(token for token in tokens if tokenizer.is_special_token(token))
+        return Letters([tokenizer.decode_bytes([token]) for token in tokens], controls)
+
+    @cached_property
+    def _lengths(self) -> npt.NDArray[np.int64]:
+        """The bytes of every token, [vocabulary]."""
+        return np.array([len(piece) for piece in self._letters.pieces], np.int64)
+
     def guide(self, steering: Steering) -> Guide:
         """A guide for one answer."""
         grammar = steering.grammar
         assert grammar is None or isinstance(grammar, CompiledGrammar), "a grammar of another engine"
-        return Guide(None if grammar is None else grammar.start(), steering.thoughts, self._size)
+        if grammar is None or steering.triggers is None:
+            return Guide(None if grammar is None else grammar.start(), steering, self._size, self._limits)
+        waiting = Waiting(steering.triggers, self._letters, grammar.start)
+        return Guide(None, steering, self._size, self._limits, waiting)
 
     def _parser_limits(self) -> LLParserLimits:
         from llguidance import LLParserLimits
@@ -118,9 +169,21 @@ class Guides:
 class Guide:
     """Says which tokens one answer may go on with. Belongs to the thread that picks its tokens."""
 
-    def __init__(self, matcher: LLMatcher | None, thoughts: ThoughtBounds | None, size: int) -> None:
-        """`size`: tokens of the vocabulary."""
+    def __init__(
+        self,
+        matcher: LLMatcher | None,
+        steering: Steering,
+        size: int,
+        limits: GrammarLimits,
+        waiting: Waiting[LLMatcher] | None = None,
+    ) -> None:
+        """`size`: tokens of the vocabulary. `waiting`: the grammar that will begin."""
+        thoughts = steering.thoughts
         self._matcher = matcher
+        self._waiting = waiting
+        self._field = steering.field
+        self._seconds_left = limits.answer_seconds
+        self._token_seconds = limits.token_seconds
         self._bounds = thoughts
         self._size = size
         self._bits = np.zeros((size + WORD_BITS - 1) // WORD_BITS, np.int32)
@@ -129,6 +192,7 @@ class Guide:
         self._count = 0
         self._closed_at: int | None = None
         self.fault: str | None = None  # why the answer cannot go on
+        self.fault_field: str | None = None  # the field that asks for what cannot be; None: no field does
 
     @property
     def is_complete(self) -> bool:
@@ -145,7 +209,12 @@ class Guide:
     @property
     def is_free(self) -> bool:
         """True when any token may come next."""
-        return self._matcher is None and not self._bars_thoughts
+        return self._matcher is None and self._waiting is None and not self._bars_thoughts
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while the grammar has not begun. Whether a token may come next is then known token by token."""
+        return self._waiting is not None
 
     def forced(self) -> int | None:
         """The one token that must come next, or None: the end marker, once the reasoning has used its budget."""
@@ -158,6 +227,8 @@ class Guide:
         """True when this token may come next. Costs some microseconds."""
         if self._bars_thoughts and self._bounds is not None and token == self._bounds.begin:
             return False
+        if self._waiting is not None:
+            return self._is_thinking or self._waiting.begins(token)[1]
         return self._matcher is None or self._matcher.validate_tokens([token]) == 1
 
     def allowed(self) -> Allowed:
@@ -165,29 +236,57 @@ class Guide:
         if self._matcher is None:
             allowed = np.ones(self._size, np.bool_)
         else:
+            started = time.thread_time()
             self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
-            octets = self._bits.view(np.uint8)
-            allowed = np.unpackbits(octets, count=self._size, bitorder="little").view(np.bool_)
+            self._spend(time.thread_time() - started)
+            allowed = _unpacked(self._bits, self._size)
         if self._bars_thoughts and self._bounds is not None and self._bounds.begin is not None:
             allowed[self._bounds.begin] = False
         if not allowed.any():
             self._fail("no token can follow")
         return allowed
 
-    def bar(self, why: str) -> None:
-        """The answer cannot go on, for a reason outside of the grammar."""
-        self._fail(why)
+    def bar(self, why: str, field: str) -> None:
+        """The answer cannot go on, for something else that the request asks for by this field."""
+        self._fail(why, field)
 
     def took(self, token: int) -> None:
         """The token is part of the answer."""
+        was_thinking = self._is_thinking
         self._note_thought(token)
+        if self._waiting is not None:
+            if not was_thinking and not self._is_thinking:
+                self._wait_on(self._waiting, token)
+            return
         matcher = self._matcher
         if matcher is None:
             return
-        if not matcher.consume_token(token):
+        started = time.thread_time()
+        is_taken = matcher.consume_token(token)
+        self._spend(time.thread_time() - started - self._token_seconds)
+        if not is_taken:
             self._fail(matcher.get_error() or f"token {token} was not allowed")
-        elif matcher.is_error() or (matcher.is_stopped() and not matcher.is_accepting()):
+        else:
+            self._check(matcher)
+
+    def _wait_on(self, waiting: Waiting[LLMatcher], token: int) -> None:
+        matcher, may_come = waiting.begins(token)
+        waiting.pass_by(token)
+        if matcher is not None:
+            self._matcher, self._waiting = matcher, None
+            self._check(matcher)
+        elif not may_come:
+            self.bar("what came with its trigger has not the form", self._field)
+
+    def _check(self, matcher: LLMatcher) -> None:
+        if matcher.is_error() or (matcher.is_stopped() and not matcher.is_accepting()):
             self._fail(matcher.get_error() or "it came to where nothing can follow")
+
+    def _spend(self, seconds: float) -> None:
+        """The grammar has taken so long. An answer that takes more than it may is over."""
+        self._seconds_left -= seconds
+        if self._seconds_left < 0:
+            self._fail(f"the grammar is too ambiguous: it takes {TOO_LONG}", self._field)
 
     @property
     def _bars_thoughts(self) -> bool:
@@ -210,8 +309,13 @@ class Guide:
             self._count += 1
         self._is_first = False
 
-    def _fail(self, why: str) -> None:
-        self.fault = self.fault or _words(why)
+    def _fail(self, why: str, field: str | None = None) -> None:
+        if self.fault is None:
+            self.fault, self.fault_field = _words(why), field
+
+
+def _unpacked(bits: npt.NDArray[np.int32], size: int) -> Allowed:
+    return np.unpackbits(bits.view(np.uint8), count=size, bitorder="little").view(np.bool_)
 
 
 def _words(fault: str) -> str:
@@ -239,7 +343,7 @@ def _assembled(source: GrammarSource) -> str:
 
 
 def _as_lark(kind: Literal["regex", "gbnf"], text: str) -> str:
-    from llguidance import grammar_from, regex_to_lark
+    from llguidance import regex_to_lark
 
     if kind == "regex":
         return f"start: /{regex_to_lark(text)}/"
@@ -248,8 +352,8 @@ def _as_lark(kind: Literal["regex", "gbnf"], text: str) -> str:
     if _nesting(text) > NESTING_MAX:
         raise GrammarFault(f"it is nested deeper than {NESTING_MAX} parentheses")
     try:
-        return grammar_from("gbnf", text)
-    except ValueError as fault:
+        return lark_of(text)
+    except GbnfFault as fault:
         raise GrammarFault(str(fault)[:FAULT_LENGTH_MAX]) from fault
 
 

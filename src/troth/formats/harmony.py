@@ -6,7 +6,7 @@ Analysis is reasoning; final, and commentary to nobody, is words; a message to a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from troth.domain import Tool
@@ -65,20 +65,32 @@ class Harmony:
             between=f"{CALL}{START}assistant{_BEFORE_NAME}",
         )
         grammar = call_grammar(spelling, tools, spell, parallel=parallel)
-        again = spell(f"{START}assistant")
-        body, rules = text_before(END, "before_text", spell)
-        more = (
-            f"begun: {again}\n"
-            f'before: {spell(CHANNEL)} ("analysis" | "commentary") {spell(MESSAGE)} {body} {again}\n'
-            f"final: {spell(f'{CHANNEL}final{MESSAGE}')} FINAL_TEXT\n"
-            f"FINAL_TEXT: /(.|\\n)*/\n{rules}"
-        )
+        more = f"final: {spell(f'{CHANNEL}final{MESSAGE}')} FINAL_TEXT\nFINAL_TEXT: /(.|\\n)*/\n{_messages(spell)}"
         return CallGrammar(CHANNEL, grammar.rules + more, forced="begun? calls", free="begun? before* (final | calls)")
+
+    def framed(self, form: str, mark: Mark, *, thinks: bool, calls: bool) -> tuple[str, str]:
+        """What a whole answer is whose words are the symbol `form`, and the rules for it."""
+
+        def spell(text: str) -> str:
+            return spelled(text, self.markers, mark)
+
+        constrained = spell(f" {CONSTRAIN}json")
+        rules = f"formed: {spell(f'{CHANNEL}final')} ({constrained})? {spell(MESSAGE)} {form}\n"
+        whole = f"begun? {'before* ' if thinks else ''}{'(formed | calls)' if calls else 'formed'}"
+        return whole, rules if calls else rules + _messages(spell, thinks=thinks)
 
     def reader(self, tools: Sequence[Tool]) -> Reader:
         """A reader for one answer. Names that no tool has are calls as well."""
         del tools
         return ScriptReader(_script)
+
+
+def _messages(spell: Callable[[str], str], *, thinks: bool = True) -> str:
+    """The rules of what may stand before the last message."""
+    again = spell(f"{START}assistant")
+    body, rules = text_before(END, "before_text", spell)
+    before = f'before: {spell(CHANNEL)} ("analysis" | "commentary") {spell(MESSAGE)} {body} {again}\n{rules}'
+    return f"begun: {again}\n{before if thinks else ''}"
 
 
 def _script(tape: Tape) -> Steps[None]:

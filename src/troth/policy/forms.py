@@ -108,6 +108,13 @@ def _check_tools(rules: ToolRules, form: Form | None, terms: Terms) -> None:
         if tool.name in seen:
             raise BadRequest(f"`{tool.path}`: there is another function of the name {tool.name!r}.", param=tool.path)
         seen.add(tool.name)
+    if form is not None and form.triggers and rules.tools:
+        raise BadRequest(
+            f"`grammar_lazy` lets `{form.path}` wait in a free text, and `tools` bring a grammar of their own: "
+            "send one of them.",
+            param="grammar_lazy",
+            code="conflicting_values",
+        )
     if form is not None and rules.mode == "required":
         raise BadRequest(
             f"`tool_choice` demands a call and `{form.path}` demands a form: an answer cannot have both.",

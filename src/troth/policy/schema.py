@@ -61,6 +61,7 @@ def check(schema: Any, path: str, *, depth_max: int) -> None:
                 code="invalid_schema",
             )
         _check_patterns(part, path, pointer)
+        _check_counts(part, path, pointer)
         for keyword in REFUSED:
             if keyword in part and not any(_same(part[keyword], neutral) for neutral in NEUTRAL.get(keyword, ())):
                 raise BadRequest(
@@ -166,6 +167,30 @@ def _below(part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for keyword in TABLES:
         if isinstance(part.get(keyword), Mapping):
             yield from ((f"{_escaped(keyword)}/{_escaped(name)}", each) for name, each in part[keyword].items())
+
+
+def _check_counts(part: Mapping[str, Any], path: str, pointer: str) -> None:
+    """Raises BadRequest for a least number of properties that keys written twice would pass by.
+
+    No grammar can tell whether a key has been there. Listed names come once, and of all others one at least counts.
+    """
+    least = part.get("minProperties")
+    required = part.get("required")
+    names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    if isinstance(least, bool) or not isinstance(least, int | float) or least <= len(names) + 1:
+        return
+    kinds = part.get("type", "object")
+    is_object = kinds == "object" or (isinstance(kinds, list) and "object" in kinds)
+    is_open = part.get("additionalProperties") is not False or bool(part.get("patternProperties"))
+    if is_object and is_open:
+        raise BadRequest(
+            f"`{path}` has `minProperties` {least} at `{pointer}/minProperties`, which cannot be held where names are "
+            f"free: the same name could come twice. At most {len(names) + 1} can be, one more than are required; or "
+            "list all names, and set `additionalProperties` to false.",
+            param=path,
+            code="unsupported_schema",
+            details={"keyword": "minProperties", "pointer": f"{pointer}/minProperties"},
+        )
 
 
 def _check_patterns(part: Mapping[str, Any], path: str, pointer: str) -> None:

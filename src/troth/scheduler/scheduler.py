@@ -33,7 +33,7 @@ from typing import Literal
 
 from troth.domain import NO_THOUGHTS, Began, FinishReason, Piece
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
-from troth.errors import EngineFault, Unavailable
+from troth.errors import BadRequest, EngineFault, Refusal, Unavailable
 from troth.scheduler.batch import Batch, Turn, compose
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
@@ -293,7 +293,7 @@ class Scheduler:
             request.events.append(Began(choice.index))
         guide = choice.guide
         if guide is not None and guide.fault is not None:
-            self._abandon([request], EngineFault(f"The answer could not be held to its form: {guide.fault}."))
+            self._abandon([request], form_fault(guide.fault, guide.fault_field))
             return False
         if token in self.decoder.vocabulary.end_ids:
             self._end(choice, "stop")
@@ -357,6 +357,13 @@ class Scheduler:
                 request.fault = fault
                 self.counters.requests_failed += 1
                 self._outbox.touch(request)
+
+
+def form_fault(why: str, field: str | None) -> Refusal:
+    """What ends an answer that cannot be held to its form. `field` of the request asks for what cannot be."""
+    if field is None:
+        return EngineFault(f"The answer could not be held to its form: {why}.")
+    return BadRequest(f"`{field}` cannot be held: {why}.", param=field, code="invalid_grammar")
 
 
 def stopping_fault() -> Unavailable:

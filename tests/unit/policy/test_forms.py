@@ -74,6 +74,47 @@ def test_what_is_no_schema_is_refused(body: Any) -> None:
         decide(json_form(body))
 
 
+OPEN = {"type": "object", "additionalProperties": {"type": "integer"}}
+LISTED = {"properties": {"a": {}, "b": {}}, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        OPEN | {"minProperties": 2},
+        {"minProperties": 2.0},
+        OPEN | {"minProperties": 3, "required": ["a"]},
+        {"type": ["object", "null"], "minProperties": 2},
+        {"patternProperties": {"^a": {}}, "additionalProperties": False, "minProperties": 2},
+        {"allOf": [{"minProperties": 5}]},
+    ],
+)
+def test_a_number_of_properties_that_one_name_twice_would_reach_is_refused(body: Any) -> None:
+    with pytest.raises(BadRequest, match=r"`minProperties`") as refused:
+        decide(json_form(body))
+    assert refused.value.code == "unsupported_schema"
+    assert refused.value.details["keyword"] == "minProperties"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        OPEN | {"minProperties": 1},
+        OPEN | {"minProperties": 0, "maxProperties": 2},
+        OPEN | {"minProperties": 3, "required": ["a", "b"]},
+        LISTED | {"minProperties": 2},
+        {"type": "string", "minProperties": 9},
+    ],
+)
+def test_a_number_of_properties_that_different_names_must_reach_is_served(body: Any) -> None:
+    decide(json_form(body))
+
+
+def test_a_form_that_waits_and_tools_are_refused_together() -> None:
+    with pytest.raises(BadRequest, match="grammar_lazy"):
+        decide(Form(kind="grammar", body='root ::= "a"', triggers=("x",)), tools=(ADD,))
+
+
 def test_no_keyword_is_in_two_tables() -> None:
     tables = [schema.ENFORCED, schema.ANNOTATIONS, schema.REFUSED]
     assert sum(map(len, tables)) == len(set().union(*tables))

@@ -36,8 +36,8 @@ HONOURS = frozenset(
         "timings_per_token", "return_progress", "verbose", "add_generation_prompt", "chat_template_kwargs",
         "handle", "X-Halogen-Handle", "cache_salt",
         "tools", "functions", "function_call", "parallel_tool_calls", "parse_tool_calls", "continue_final_message",
-        "response_format", "json_schema", "grammar", "structured_outputs", "guided_json", "guided_regex",
-        "guided_choice", "guided_grammar",
+        "response_format", "json_schema", "grammar", "grammar_lazy", "grammar_triggers", "structured_outputs",
+        "guided_json", "guided_regex", "guided_choice", "guided_grammar",
         "enable_thinking", "reasoning_effort", "thinking_token_budget", "include_reasoning", "preserve_thinking",
         "reasoning_format",
     }
