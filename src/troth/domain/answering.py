@@ -46,7 +46,7 @@ class Grammar(Protocol):
 class ThoughtBounds:
     """Where the reasoning of an answer begins and ends, in token ids, and how long it may be."""
 
-    begin: int | None  # None: the marker is no single token
+    begin: tuple[int, ...]  # the tokens of its marker
     end: int
     is_open: bool  # the prompt ends inside the block: the answer begins with reasoning
     budget_tokens: int | None = None  # then the end is forced

@@ -3,8 +3,8 @@
 The language is GBNF as llama.cpp's parser takes it: every escape, repetitions of repetitions, `.` for any character.
 What is refused, in words: tokens (`<[1]>`, `<name>`, `!<name>`), classes without a character, and surrogates.
 
-A rule that stands for characters alone becomes a lexeme, which takes all that it can: an answer always has the
-grammar's form, but of an ambiguous grammar some forms may never come.
+Every character is a lexeme of its own. Longer ones would be found sooner, but a lexer takes all that it can: of
+`[a-z]* "ing"` it would never see an end.
 """
 
 from __future__ import annotations
@@ -260,11 +260,7 @@ def _names(node: _Node) -> Iterator[str]:
 def _written(rules: Rules) -> str:
     """The rules that can be reached, each under a name that no other has."""
     needed = _reached(rules)
-    lexemes = _lexemes(rules)
-    names = {ROOT: "start"}
-    for number, name in enumerate(needed):
-        if name != ROOT:
-            names[name] = f"{'L' if name in lexemes else 'r'}{number}"
+    names = {name: "start" if name == ROOT else f"r{number}" for number, name in enumerate(needed)}
     lines = [f"{names[name]}: {_ways(rules[name].ways, names)}" for name in needed]
     return "%llguidance {}\n" + "\n".join(lines) + "\n"
 
@@ -280,16 +276,6 @@ def _reached(rules: Rules) -> list[str]:
     return list(found)
 
 
-def _lexemes(rules: Rules) -> set[str]:
-    """The rules that stand for characters alone: they refer to no others but such."""
-    found: set[str] = set()
-    while more := {
-        name for name in rules.keys() - found - {ROOT} if all(each in found for each in _names(rules[name]))
-    }:
-        found |= more
-    return found
-
-
 def _ways(ways: Sequence[tuple[_Node, ...]], names: Mapping[str, str]) -> str:
     return " | ".join(" ".join(_node(each, names) for each in way) or '""' for way in ways)
 
@@ -297,7 +283,8 @@ def _ways(ways: Sequence[tuple[_Node, ...]], names: Mapping[str, str]) -> str:
 def _node(node: _Node, names: Mapping[str, str]) -> str:
     match node:
         case _Text(text):
-            return json.dumps(text, ensure_ascii=False)
+            letters = " ".join(json.dumps(letter, ensure_ascii=False) for letter in text)
+            return f"({letters})" if len(text) > 1 else letters or '""'
         case _Class(pattern):
             return f"/{pattern}/"
         case _Rule(name):

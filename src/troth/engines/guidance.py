@@ -35,7 +35,7 @@ FAULT_LENGTH_MAX = 300  # characters of the compiler's words
 TOO_LONG = "longer than a grammar may"
 
 
-TRIAL_LONGEST = 16  # of the tokens that may follow, the longest: a trial goes on with one of them
+GROWTH_MAX = 4  # times what the first half of a trial takes, for the second half; ambiguity takes seven or more
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,9 @@ class GrammarLimits:
     step_fuel: int = 200_000  # for one mask: about 15 ms
     size: int = 500_000  # symbols
     states: int = 100_000  # of the lexer, 1 to 2 kB each
-    trial_tokens: int = 16  # that a client's own grammar is tried with before it is taken
-    trial_seconds: float = 0.4  # that they may take
+    trial_tokens: int = 32  # that a client's own grammar is tried with before it is taken
+    trial_seconds: float = 0.5  # that they may take
+    growth_seconds: float = 0.005  # that they may take however the second half compares to the first
     answer_seconds: float = 1.0  # that one answer may take,
     token_seconds: float = 0.01  # and for each of its tokens
 
@@ -117,21 +118,27 @@ class Guides:
     def _try_on(self, matcher: LLMatcher) -> None:
         """Some tokens of an answer have been thought of. Raises GrammarFault when they took too long.
 
-        They are the longest that may follow, one after the other: of an ambiguous grammar these cost most.
+        They are the longest that may follow, one after the other: of an ambiguous grammar these cost most, and each
+        more than the one before.
         """
-        started = time.thread_time()
+        limits, started = self._limits, time.thread_time()
         bits = np.zeros((self._size + WORD_BITS - 1) // WORD_BITS, np.int32)
-        for number in range(self._limits.trial_tokens):
+        half = spent = 0.0
+        for number in range(limits.trial_tokens):
             matcher.unsafe_compute_mask_ptr(bits.ctypes.data, bits.nbytes)
-            allowed = np.flatnonzero(_unpacked(bits, self._size))
-            if matcher.is_error() or not len(allowed):
-                break  # a dead end is for the answer that comes to it
-            longest = allowed[np.argsort(-self._lengths[allowed], kind="stable")][:TRIAL_LONGEST]
-            matcher.consume_token(int(longest[number % len(longest)]))
-            if time.thread_time() - started > self._limits.trial_seconds:
-                raise GrammarFault(f"it is too ambiguous: its first {number + 1} tokens take {TOO_LONG}")
-            if matcher.is_error() or matcher.is_stopped():
+            lengths = np.where(_unpacked(bits, self._size), self._lengths, 0)
+            if matcher.is_error() or not lengths.any():
+                return  # a dead end is for the answer that comes to it
+            matcher.consume_token(int(lengths.argmax()))
+            spent = time.thread_time() - started
+            if number < limits.trial_tokens // 2:
+                half = spent
+            if spent > limits.trial_seconds:
                 break
+            if matcher.is_error() or matcher.is_stopped():
+                return
+        if spent > limits.trial_seconds or (spent > limits.growth_seconds and spent - half > GROWTH_MAX * half):
+            raise GrammarFault("it is too ambiguous: every token takes longer than the one before")
 
     @cached_property
     def _letters(self) -> Letters:
@@ -141,8 +148,8 @@ class Guides:
 
     @cached_property
     def _lengths(self) -> npt.NDArray[np.int64]:
-        """The bytes of every token, [vocabulary]."""
-        return np.array([len(piece) for piece in self._letters.pieces], np.int64)
+        """How many bytes of text every token adds, [vocabulary]."""
+        return np.array([len(self._letters.text(token)) for token in range(self._size)], np.int64)
 
     def guide(self, steering: Steering) -> Guide:
         """A guide for one answer."""
@@ -189,6 +196,7 @@ class Guide:
         self._bits = np.zeros((size + WORD_BITS - 1) // WORD_BITS, np.int32)
         self._is_thinking = thoughts is not None and thoughts.is_open
         self._is_first = True
+        self._latest: tuple[int, ...] = ()  # tokens, as many as the marker of reasoning has
         self._count = 0
         self._closed_at: int | None = None
         self.fault: str | None = None  # why the answer cannot go on
@@ -225,7 +233,7 @@ class Guide:
 
     def accepts(self, token: int) -> bool:
         """True when this token may come next. Costs some microseconds."""
-        if self._bars_thoughts and self._bounds is not None and token == self._bounds.begin:
+        if self._bars_thoughts and self._bounds is not None and (token,) == self._bounds.begin:
             return False
         if self._waiting is not None:
             return self._is_thinking or self._waiting.begins(token)[1]
@@ -240,8 +248,8 @@ class Guide:
             self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
             self._spend(time.thread_time() - started)
             allowed = _unpacked(self._bits, self._size)
-        if self._bars_thoughts and self._bounds is not None and self._bounds.begin is not None:
-            allowed[self._bounds.begin] = False
+        if self._bars_thoughts and self._bounds is not None:
+            allowed[list(self._bounds.begin)] = False
         if not allowed.any():
             self._fail("no token can follow")
         return allowed
@@ -290,16 +298,23 @@ class Guide:
 
     @property
     def _bars_thoughts(self) -> bool:
-        """Reasoning that has a budget is not opened a second time: that costs nothing."""
+        """Reasoning that has a budget is not opened a second time: that costs nothing.
+
+        A marker of several tokens is let pass: the end is then forced at once.
+        """
         bounds = self._bounds
-        return bounds is not None and bounds.budget_tokens is not None and not self._is_thinking and not self._is_first
+        if bounds is None or bounds.budget_tokens is None or len(bounds.begin) != 1:
+            return False
+        return not self._is_thinking and not self._is_first
 
     def _note_thought(self, token: int) -> None:
         bounds = self._bounds
         if bounds is None:
             return
         if not self._is_thinking:
-            self._is_thinking = token == bounds.begin
+            size = len(bounds.begin)
+            self._latest = (*self._latest, token)[-size:] if size else ()
+            self._is_thinking = size > 0 and self._latest == bounds.begin
             self._count += self._is_thinking
         elif token == bounds.end:
             if bounds.budget_tokens is not None and self._count >= bounds.budget_tokens:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from troth.domain import Tool
 from troth.formats.base import CallGrammar, Mark, Reader
 from troth.formats.json_calls import arguments
-from troth.formats.lark import Spelling, call_grammar, spelled, text_before
+from troth.formats.lark import Spelling, call_grammar, literal, spelled, text_before
 from troth.formats.tape import NoCall, ScriptReader, Steps, Tape
 
 START, CHANNEL, CONSTRAIN, MESSAGE = "<|start|>", "<|channel|>", "<|constrain|>", "<|message|>"
@@ -65,7 +65,8 @@ class Harmony:
             between=f"{CALL}{START}assistant{_BEFORE_NAME}",
         )
         grammar = call_grammar(spelling, tools, spell, parallel=parallel)
-        more = f"final: {spell(f'{CHANNEL}final{MESSAGE}')} FINAL_TEXT\nFINAL_TEXT: /(.|\\n)*/\n{_messages(spell)}"
+        final = f"final: {spell(f'{CHANNEL}final{MESSAGE}')} FINAL_TEXT\nFINAL_TEXT: /(.|\\n)*/\n"
+        more = final + _begun(spell) + _written("before", ("analysis", "commentary"), spell)
         return CallGrammar(CHANNEL, grammar.rules + more, forced="begun? calls", free="begun? before* (final | calls)")
 
     def framed(self, form: str, mark: Mark, *, thinks: bool, calls: bool) -> tuple[str, str]:
@@ -76,8 +77,10 @@ class Harmony:
 
         constrained = spell(f" {CONSTRAIN}json")
         rules = f"formed: {spell(f'{CHANNEL}final')} ({constrained})? {spell(MESSAGE)} {form}\n"
-        whole = f"begun? {'before* ' if thinks else ''}{'(formed | calls)' if calls else 'formed'}"
-        return whole, rules if calls else rules + _messages(spell, thinks=thinks)
+        if thinks:
+            rules += _written("thought", ("analysis",), spell)
+        whole = f"begun? {'thought* ' if thinks else ''}{'(formed | calls)' if calls else 'formed'}"
+        return whole, rules if calls else rules + _begun(spell)
 
     def reader(self, tools: Sequence[Tool]) -> Reader:
         """A reader for one answer. Names that no tool has are calls as well."""
@@ -85,12 +88,16 @@ class Harmony:
         return ScriptReader(_script)
 
 
-def _messages(spell: Callable[[str], str], *, thinks: bool = True) -> str:
-    """The rules of what may stand before the last message."""
-    again = spell(f"{START}assistant")
-    body, rules = text_before(END, "before_text", spell)
-    before = f'before: {spell(CHANNEL)} ("analysis" | "commentary") {spell(MESSAGE)} {body} {again}\n{rules}'
-    return f"begun: {again}\n{before if thinks else ''}"
+def _begun(spell: Callable[[str], str]) -> str:
+    """The rule of what begins every message; that of the first one stands in the prompt."""
+    return f"begun: {spell(f'{START}assistant')}\n"
+
+
+def _written(rule: str, channels: Sequence[str], spell: Callable[[str], str]) -> str:
+    """The rule of a message in one of these channels, and the beginning of the next one."""
+    body, rules = text_before(END, f"{rule}_text", spell)
+    names = " | ".join(literal(channel) for channel in channels)
+    return f"{rule}: {spell(CHANNEL)} ({names}) {spell(MESSAGE)} {body} {spell(f'{START}assistant')}\n{rules}"
 
 
 def _script(tape: Tape) -> Steps[None]:

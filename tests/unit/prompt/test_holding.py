@@ -143,6 +143,7 @@ def channelled(tools: Sequence[Tool] = (), *, thinks: bool = True) -> Shape:
         (channelled(), HM + FINAL + "words", False),
         (channelled(), HM + JSON, False),
         (channelled(), HARMONY_CALL, False),
+        (channelled(), HM.replace("analysis", "commentary") + FINAL + JSON, False),
         (channelled(thinks=False), FINAL + JSON, True),
         (channelled(thinks=False), JSON, False),
         (channelled(thinks=False), HM + FINAL + JSON, False),
