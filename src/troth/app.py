@@ -247,7 +247,7 @@ def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
         disk_budget_bytes=options.prefix_cache_disk_bytes,
         draft_tokens_max=options.draft_tokens_max,
     )
-    return Lane(model.id, registry.create(model.engine, files.main, options, files.draft), settings)
+    return Lane(model.id, registry.create(model.engine, files.main, options, files.draft, files.extra), settings)
 
 
 def _served(model: ModelSettings, lane: Lane) -> ServedModel:
@@ -258,6 +258,8 @@ def _served(model: ModelSettings, lane: Lane) -> ServedModel:
         aliases=model.aliases,
         honours=lane.honours,
         sampling=model.sampling.given(),
+        loras=tuple(lora.scale for lora in model.options.lora),
+        control_vector=model.options.control_vector.default if model.options.control_vector is not None else None,
     )
 
 

@@ -226,6 +226,7 @@ def _store(loaded: Loaded) -> Store:
 
 def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, ModelFiles]:
     """The files of each model by its id."""
+    from troth.engines import registry
     from troth.sources.faults import SourceFault
     from troth.sources.gguf import inspect_gguf
     from troth.sources.store import ModelFiles
@@ -238,7 +239,9 @@ def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, M
             draft = None
             if model.draft_source is not None:
                 draft = store.resolve(model.draft_source, sha256=model.draft_sha256, verify=verify)
-            files[model.id] = ModelFiles(main, draft)
+            sources = registry.sources(model.options)
+            extra = tuple(store.resolve(source, sha256=sha256, verify=verify) for source, sha256 in sources)
+            files[model.id] = ModelFiles(main, draft, extra)
             if inspect and model.engine == "llama_cpp":
                 for path in files[model.id].paths:
                     inspect_gguf(path)

@@ -79,7 +79,8 @@ class Conversation:
             logprobs=ask.logprobs,
             as_drawn=ask.as_drawn,
             priority=ask.priority,
-            tag=ask.tag,
+            tag=replace(ask.tag, adapters=plan.adapters.key),
+            adapters=plan.adapters,
             progress=ask.progress,
             token_timings=ask.token_timings,
         )

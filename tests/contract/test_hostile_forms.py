@@ -44,7 +44,7 @@ def wide(width: int, depth: int) -> Body:
 
 GRAMMARS: dict[str, str] = {
     "nested parentheses": "root ::= " + "(" * 60_000 + '"a"' + ")" * 60_000,
-    "nested below the limit": "root ::= " + "(" * 190 + '"a"' + ")" * 190,
+    "nested below the limit": "root ::= " + "(" * 100 + '"a"' + ")" * 100,
     "left recursion alone": "root ::= root",
     "doubly recursive": "root ::= root root",
     "ambiguous": 'root ::= s\ns ::= s s | "a"',

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: aee9dd4760908e8a19ebbe0f62480747a89cbe965c042dac7ea5221d46257031; datamodel-code-generator 0.89.0
+sha256 of openapi/: 9c43f287b097e03c6eb5b5cf9cd741a9622e0d28a6331428f16df47a66f2d9b3; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ def check(written: Written, known: Known) -> None:
         _check_engine(written, ("models", index, "engine"), entry, known)
         _check_source(written, ("models", index, "source"), entry.get("source"))
         _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
+        _check_extra(written, ("models", index, "options"), entry)
         _check_draft(written, ("models", index, "draft_source"), entry)
         _check_call_format(written, ("models", index, "call_format"), entry, known)
         _check_template(written, ("models", index, "chat_template"), entry, known)
@@ -82,6 +83,18 @@ def _check_source(written: Written, path: KeyPath, source: object) -> None:
         parse_address(source)
     except SourceFault as fault:
         written.fault(path, fault.message)
+
+
+def _check_extra(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> None:
+    """The adapters and the control vector of an engine's options."""
+    options = entry.get("options")
+    if not isinstance(options, dict):
+        return
+    for place, lora in enumerate(_items(options.get("lora"))):
+        if isinstance(lora, dict):
+            _check_source(written, (*path, "lora", place, "source"), lora.get("source"))
+    if isinstance(vector := options.get("control_vector"), dict):
+        _check_source(written, (*path, "control_vector", "source"), vector.get("source"))
 
 
 def _check_draft(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from troth._generated.models import CompletionRequest, CreateCompletionParameters
-from troth.dialects.fields import bounded, named, reported, sampled
+from troth.dialects.fields import adapted, bounded, named, reported, sampled
 from troth.dialects.forms import form_of
 from troth.domain import Ask, Pieces, RawText
 from troth.errors import BadRequest
@@ -41,6 +41,7 @@ def read(
         **sampled(body),
         **bounded(body),
         **reported(body),
+        **adapted(body),
     }
     found = prompts(body.prompt)
     if len(found) > prompts_max:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain.asking import NOBODY, Sampling, Tag, ToolCall
+from troth.domain.asking import NO_ADAPTERS, NOBODY, Adapters, Sampling, Tag, ToolCall
 
 TokenIds = npt.NDArray[np.int32]
 FinishReason = Literal["stop", "length", "tool_calls"]
@@ -166,6 +166,7 @@ class Job:
     as_drawn: bool = False  # of the draw, after the samplers
     priority: int = 0
     tag: Tag = NOBODY
+    adapters: Adapters = NO_ADAPTERS
     progress: bool = False
     token_timings: bool = False
 

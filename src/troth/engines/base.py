@@ -14,7 +14,18 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain import Grammar, GrammarSource, Job, Sampling, Steering, ThoughtCount, Ticket, TokenIds, TokenLogprob
+from troth.domain import (
+    Adapters,
+    Grammar,
+    GrammarSource,
+    Job,
+    Sampling,
+    Steering,
+    ThoughtCount,
+    Ticket,
+    TokenIds,
+    TokenLogprob,
+)
 
 State = npt.NDArray[np.uint8]  # the saved memory of one sequence
 FILL_MARKS = ("prefix", "suffix", "middle", "repository", "separator")
@@ -249,6 +260,9 @@ class Decoder(Protocol):
     @property
     def state_key(self) -> str:
         """Names the model and the settings that its saved states are good for."""
+
+    def adapt(self, adapters: Adapters) -> None:
+        """What is computed from now on is computed with these adapters. Cheap when they are the same as before."""
 
     def begin(self) -> None:
         """The batch is empty."""

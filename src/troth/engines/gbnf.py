@@ -260,9 +260,10 @@ def _names(node: _Node) -> Iterator[str]:
 def _written(rules: Rules) -> str:
     """The rules that can be reached, each under a name that no other has."""
     needed = _reached(rules)
-    names = {name: "start" if name == ROOT else f"r{number}" for number, name in enumerate(needed)}
-    lines = [f"{names[name]}: {_ways(rules[name].ways, names)}" for name in needed]
-    return "%llguidance {}\n" + "\n".join(lines) + "\n"
+    writer = _Writer({name: "start" if name == ROOT else f"r{number}" for number, name in enumerate(needed)})
+    for name in needed:
+        writer.write(writer.names[name], rules[name].ways)
+    return "%llguidance {}\n" + "".join(writer.lines)
 
 
 def _reached(rules: Rules) -> list[str]:
@@ -276,25 +277,42 @@ def _reached(rules: Rules) -> list[str]:
     return list(found)
 
 
-def _ways(ways: Sequence[tuple[_Node, ...]], names: Mapping[str, str]) -> str:
-    return " | ".join(" ".join(_node(each, names) for each in way) or '""' for way in ways)
+class _Writer:
+    """Rules in Lark. What stands in parentheses is a rule of its own: llguidance reads them some dozen deep."""
 
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+        self.lines: list[str] = []
+        self._groups = 0
 
-def _node(node: _Node, names: Mapping[str, str]) -> str:
-    match node:
-        case _Text(text):
-            letters = " ".join(json.dumps(letter, ensure_ascii=False) for letter in text)
-            return f"({letters})" if len(text) > 1 else letters or '""'
-        case _Class(pattern):
-            return f"/{pattern}/"
-        case _Rule(name):
-            return names[name]
-        case _Group(ways):
-            return f"({_ways(ways, names)})"
-        case _Repeat(inner, least, most):
-            if most == 0:
-                return '""'
-            body = _node(inner, names)
-            body = f"({body})" if isinstance(inner, _Repeat) else body
-            signs = {(0, None): "*", (1, None): "+", (0, 1): "?"}
-            return body + (signs.get((least, most)) or f"{{{least},{'' if most is None else most}}}")
+    def write(self, name: str, ways: Sequence[tuple[_Node, ...]]) -> None:
+        """The rule is written."""
+        texts = [" ".join([self._node(each) for each in way]) or '""' for way in ways]
+        self.lines.append(f"{name}: {' | '.join(texts)}\n")
+
+    def _node(self, node: _Node) -> str:
+        match node:
+            case _Text(text):
+                letters = " ".join(json.dumps(letter, ensure_ascii=False) for letter in text)
+                return f"({letters})" if len(text) > 1 else letters or '""'
+            case _Class(pattern):
+                return f"/{pattern}/"
+            case _Rule(name):
+                return self.names[name]
+            case _Group(((single,),)):
+                return self._node(single)
+            case _Group(ways):
+                return self._apart(ways)
+            case _Repeat(inner, least, most):
+                if most == 0:
+                    return '""'
+                body = self._node(inner) if isinstance(inner, _Text | _Class | _Rule) else self._apart(((inner,),))
+                signs = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+                return body + (signs.get((least, most)) or f"{{{least},{'' if most is None else most}}}")
+
+    def _apart(self, ways: Sequence[tuple[_Node, ...]]) -> str:
+        """The name of a rule for these ways."""
+        self._groups += 1
+        name = f"g{self._groups}"
+        self.write(name, ways)
+        return name

@@ -29,7 +29,7 @@ Allowed = npt.NDArray[np.bool_]  # [vocabulary]
 
 KEPT_GRAMMARS = 64
 WORD_BITS = 32
-NESTING_MAX = 200  # of parentheses in a llama.cpp grammar, which is read by a recursive parser
+NESTING_MAX = 100  # of parentheses in a llama.cpp grammar, which is read and written recursively
 DEAD = ("NoExtension",)  # llguidance's words for: nothing can follow
 FAULT_LENGTH_MAX = 300  # characters of the compiler's words
 TOO_LONG = "longer than a grammar may"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -19,7 +19,7 @@ class Registration:
 
     kinds: tuple[str, ...]  # the model kinds that it can serve
     options: Callable[[], type[BaseModel]]
-    create: Callable[[Path, BaseModel, Path | None], Decodes]
+    create: Callable[[Path, BaseModel, Path | None, Sequence[Path]], Decodes]
 
 
 def _llama_cpp_options() -> type[BaseModel]:
@@ -28,10 +28,10 @@ def _llama_cpp_options() -> type[BaseModel]:
     return LlamaCppOptions
 
 
-def _llama_cpp(path: Path, options: BaseModel, draft: Path | None) -> Decodes:
+def _llama_cpp(path: Path, options: BaseModel, draft: Path | None, extra: Sequence[Path]) -> Decodes:
     from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
 
-    return LlamaCpp(path, cast(LlamaCppOptions, options), draft)
+    return LlamaCpp(path, cast(LlamaCppOptions, options), draft, extra)
 
 
 REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp)}
@@ -47,7 +47,13 @@ def options_of(name: str) -> type[BaseModel]:
     return REGISTRY[name].options()
 
 
-def create(name: str, path: Path, options: BaseModel, draft: Path | None = None) -> Decodes:
+def sources(options: object) -> tuple[tuple[str, str | None], ...]:
+    """The files that an engine's options name besides the model's, each with the hash that it must have, if any."""
+    found: tuple[tuple[str, str | None], ...] = getattr(options, "sources", ())
+    return found
+
+
+def create(name: str, path: Path, options: BaseModel, draft: Path | None = None, extra: Sequence[Path] = ()) -> Decodes:
     """An engine for the model file at `path`, not yet loaded. `options` is an `options_of(name)`, `draft` the file
-    of a smaller model that guesses ahead."""
-    return REGISTRY[name].create(path, options, draft)
+    of a smaller model that guesses ahead, `extra` those of `sources(options)`."""
+    return REGISTRY[name].create(path, options, draft, extra)

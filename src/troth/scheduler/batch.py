@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from troth.domain import NO_ADAPTERS, Adapters
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
 from troth.scheduler.request import Choice, Request
@@ -36,15 +37,21 @@ class Batch:
         return list({id(choice.request): choice.request for choice in choices}.values())
 
 
-def compose(slots: Slots, pace: Pace, drafter: Drafter) -> Batch:
-    """The decoder's next batch, and who is in it.
+def groups(slots: Slots) -> list[Adapters]:
+    """The adapters that somebody is computed with now. A batch has one of them, and a step one batch of each."""
+    return list(dict.fromkeys(choice.request.job.adapters for choice in slots.occupants()))
+
+
+def compose(slots: Slots, pace: Pace, drafter: Drafter, adapters: Adapters = NO_ADAPTERS) -> Batch:
+    """The decoder's next batch for the sequences with these adapters, and who is in it.
 
     Sequences go in by ascending slot: a decoder with one memory per sequence computes neighbours together
     and would split the batch at every step backwards.
     """
     started = time.perf_counter()
     decoder, batch = slots.decoder, Batch()
-    occupants = slots.occupants()
+    occupants = [choice for choice in slots.occupants() if choice.request.job.adapters == adapters]
+    decoder.adapt(adapters)
     chunks = pace.chunks(occupants, decoder.batch_tokens)
     drafts = drafter.drafts(occupants, decoder.batch_tokens - sum(chunks.values())) if not chunks else {}
     drafted = time.perf_counter()

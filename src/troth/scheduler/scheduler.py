@@ -34,7 +34,7 @@ from typing import Literal
 from troth.domain import NO_THOUGHTS, Began, FinishReason, Piece
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
 from troth.errors import BadRequest, EngineFault, Refusal, Unavailable
-from troth.scheduler.batch import Batch, Turn, compose
+from troth.scheduler.batch import Batch, Turn, compose, groups
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.outbox import Deliver, Outbox
@@ -114,8 +114,8 @@ class Scheduler:
         try:
             self._admit()
             self._outbox.flush()  # whoever has a slot now is told before the batch is computed
-            if self.slots.running:
-                self._compute(compose(self.slots, self._pace, self.drafter))
+            for adapters in groups(self.slots):
+                self._compute(compose(self.slots, self._pace, self.drafter, adapters))
         except Exception as error:  # the boundary of the step: one bad step must not end the loop
             logger.exception("event=step_failed")
             self._abandon(self.slots.requests(), EngineFault(f"The engine failed: {type(error).__name__}."))
@@ -176,6 +176,8 @@ class Scheduler:
     def _compute(self, batch: Batch) -> None:
         """The batch is computed and its tokens are part of the answers, unless it was cut short or failed."""
         owners = batch.owners()
+        if not owners:
+            return  # whom this batch was for has ended in an earlier one of this step
         self._alone = owners[0] if len(owners) == 1 else None
         started, counters = self._clock(), self.counters
         try:

@@ -56,15 +56,16 @@ class Cached:
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """The files of one configured model: its own, and the one of the smaller model that drafts for it."""
+    """The files of one configured model: its own, the one of the smaller model that drafts for it, and others."""
 
     main: Path
     draft: Path | None = None
+    extra: tuple[Path, ...] = ()  # those that the engine's own options name
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """All of them."""
-        return (self.main,) if self.draft is None else (self.main, self.draft)
+        return (self.main, *(() if self.draft is None else (self.draft,)), *self.extra)
 
 
 def default_folder() -> Path:

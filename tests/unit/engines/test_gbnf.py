@@ -41,6 +41,7 @@ def takes(grammar: str, text: str) -> bool:
         ('root ::= "a" |\n "b"\n', "b"),
         ('root ::= (\n"a"\n|"b"\n)+\n\n', "ab"),
         ('root ::= x\nx ::= | " " x', "   "),
+        ("root ::= " + "(" * 30 + '"a"' + ")" * 30, "a"),
         ('root ::= [a-z]* "ing"', "singing"),
         ('root ::= number "\\n"\nnumber ::= [0-9]+ space\nspace ::= [ \\t\\n]*', "12\n"),
         ('root ::= ("int" | name) "!"\nname ::= [a-z]+', "interest!"),
