@@ -251,6 +251,7 @@ def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
 
 
 def _served(model: ModelSettings, lane: Lane) -> ServedModel:
+    vector = getattr(model.options, "control_vector", None)
     return ServedModel(
         id=model.id,
         kind=model.kind,
@@ -258,8 +259,8 @@ def _served(model: ModelSettings, lane: Lane) -> ServedModel:
         aliases=model.aliases,
         honours=lane.honours,
         sampling=model.sampling.given(),
-        loras=tuple(lora.scale for lora in model.options.lora),
-        control_vector=model.options.control_vector.default if model.options.control_vector is not None else None,
+        loras=tuple(lora.scale for lora in getattr(model.options, "lora", ())),
+        control_vector=vector.default if vector is not None else None,
     )
 
 

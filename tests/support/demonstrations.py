@@ -141,7 +141,7 @@ class Shown:
     other: Mapping[str, Any]
     same: Mapping[str, Any] = field(default_factory=dict)
     look: Look = content
-    on: str = "usual"  # which server: usual, two_models, names or thinking
+    on: str = "usual"  # which server: usual, two_models, names, thinking or adapters
 
 
 def value(name: str, one: Any, other: Any, look: Look = content, on: str = "usual", **same: Any) -> Shown:
@@ -293,6 +293,10 @@ HONOURED: Mapping[str, Shown] = {
     "post_sampling_probs": value("post_sampling_probs", False, True, entries, n_probs=1, **GREEDY),
     "timings_per_token": value("timings_per_token", False, True, chunks_with("timings"), stream=True),
     "return_progress": value("return_progress", False, True, chunks_with("prompt_progress"), stream=True),
+    "lora": value("lora", [], [{"id": 0, "scale": 1}], on="adapters", **GREEDY),
+    "lora[].id": value("lora", [{"id": 0, "scale": 1}], [{"id": 1, "scale": 1}], on="adapters", **GREEDY),
+    "lora[].scale": value("lora", [{"id": 0, "scale": 0}], [{"id": 0, "scale": 1}], on="adapters", **GREEDY),
+    "control_vector": value("control_vector", False, True, on="adapters", **GREEDY),
     "handle": value("handle", None, "desk", kept_names, max_tokens=1),
     "cache_salt": value("cache_salt", None, "mine", shared_without_salt, max_tokens=1),
     # which model, and what it reads

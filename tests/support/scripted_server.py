@@ -26,7 +26,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from troth import cli
-from troth.domain import Sampling, Steering, TokenIds, TokenLogprob
+from troth.domain import Adapters, Sampling, Steering, TokenIds, TokenLogprob
 from troth.engines import registry
 from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Proposer, Sampler, State, Vocabulary
 from troth.engines.guidance import Guide, Guides
@@ -255,6 +255,9 @@ class ScriptedDecoder:
         """The empty slot holds the first `tokens` tokens of the state."""
         self._memory[slot] = state.view(np.int32)[:tokens].tolist()
 
+    def adapt(self, adapters: Adapters) -> None:
+        """There are none."""
+
     def describe(self) -> Mapping[str, Any]:
         """The facts of the model file."""
         return self._facts
@@ -277,7 +280,7 @@ class ScriptedEngine:
         return ScriptedDecoder(self._path, self._options)
 
 
-def _create(path: Path, options: BaseModel, draft: Path | None) -> ScriptedEngine:
+def _create(path: Path, options: BaseModel, draft: Path | None, extra: Sequence[Path]) -> ScriptedEngine:
     return ScriptedEngine(path, cast(ScriptedOptions, options))
 
 
