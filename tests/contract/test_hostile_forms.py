@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.support.live import LiveServer
 
 CHAT = "/v1/chat/completions"
 ANSWER_SECONDS = 20.0  # of one request; on an idle machine none takes more than two
-HEALTH_SECONDS = 1.0  # of one look at /health; on an idle machine none takes more than a tenth
+HEALTH_SECONDS = 2.0  # of one look at /health; on an idle machine none takes more than a tenth
 REPLY_BYTES_MAX = 4096
 Body = dict[str, Any]
 
@@ -130,11 +131,12 @@ def watched(url: str) -> Iterator[list[float]]:
 
     def look() -> None:
         with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
-            while not over.is_set():
+            is_over = False
+            while not is_over:
                 started = time.monotonic()
                 client.get("/health").raise_for_status()
                 seconds.append(time.monotonic() - started)
-                over.wait(0.005)
+                is_over = over.wait(0.005)
 
     watcher = threading.Thread(target=look)
     watcher.start()
@@ -147,16 +149,14 @@ def watched(url: str) -> Iterator[list[float]]:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_form_is_refused_or_served_in_time_while_health_answers(
-    name: str, server: LiveServer, client: httpx.Client, record_property: Callable[[str, object], None]
+    name: str, server: LiveServer, client: httpx.Client
 ) -> None:
     body = {"messages": [{"role": "user", "content": "Say aaa."}], "max_tokens": 24, "temperature": 1, "seed": 1}
     with watched(server.url) as looks:
         started = time.monotonic()
         response = client.post(CHAT, json=body | HOSTILE[name], timeout=4 * ANSWER_SECONDS)
         seconds = time.monotonic() - started
-    record_property("status", response.status_code)
-    record_property("seconds", round(seconds, 3))
-    record_property("health_seconds", round(max(looks), 4))
+    sys.stdout.write(f"status={response.status_code} seconds={seconds:.3f} health_seconds={max(looks):.4f}\n")
     assert response.status_code in (200, 400), response.text[:300]
     assert len(response.content) < REPLY_BYTES_MAX
     assert seconds < ANSWER_SECONDS

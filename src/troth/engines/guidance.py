@@ -30,6 +30,7 @@ Allowed = npt.NDArray[np.bool_]  # [vocabulary]
 KEPT_GRAMMARS = 64
 WORD_BITS = 32
 NESTING_MAX = 100  # of parentheses in a llama.cpp grammar, which is read and written recursively
+TOO_COMPLEX = "TooComplex"  # ends the words for: a limit was met
 DEAD = ("NoExtension",)  # llguidance's words for: nothing can follow
 FAULT_LENGTH_MAX = 300  # characters of the compiler's words
 TOO_LONG = "longer than a grammar may"
@@ -47,6 +48,8 @@ class GrammarLimits:
     step_fuel: int = 200_000  # for one mask: about 15 ms
     size: int = 500_000  # symbols
     states: int = 100_000  # of the lexer, 1 to 2 kB each
+    row_items: int = 20_000  # that may be possible at one place
+    step_items: int = 400_000  # for one mask: about 20 ms
     trial_tokens: int = 32  # that a client's own grammar is tried with before it is taken
     trial_seconds: float = 0.5  # that they may take
     growth_seconds: float = 0.005  # that they may take however the second half compares to the first
@@ -128,7 +131,7 @@ class Guides:
             matcher.unsafe_compute_mask_ptr(bits.ctypes.data, bits.nbytes)
             lengths = np.where(_unpacked(bits, self._size), self._lengths, 0)
             if matcher.is_error() or not lengths.any():
-                return  # a dead end is for the answer that comes to it
+                break
             matcher.consume_token(int(lengths.argmax()))
             spent = time.thread_time() - started
             if number < limits.trial_tokens // 2:
@@ -136,7 +139,9 @@ class Guides:
             if spent > limits.trial_seconds:
                 break
             if matcher.is_error() or matcher.is_stopped():
-                return
+                break
+        if matcher.stop_reason().endswith(TOO_COMPLEX):
+            raise GrammarFault(_words(matcher.get_error()))
         if spent > limits.trial_seconds or (spent > limits.growth_seconds and spent - half > GROWTH_MAX * half):
             raise GrammarFault("it is too ambiguous: every token takes longer than the one before")
 
@@ -169,6 +174,8 @@ class Guides:
             step_lexer_fuel=limits.step_fuel,
             max_grammar_size=limits.size,
             max_lexer_states=limits.states,
+            max_items_in_row=limits.row_items,
+            step_max_items=limits.step_items,
             verbose_errors=False,
         )
 
@@ -326,6 +333,8 @@ class Guide:
 
     def _fail(self, why: str, field: str | None = None) -> None:
         if self.fault is None:
+            if self._matcher is not None and self._matcher.stop_reason().endswith(TOO_COMPLEX):
+                field = self._field
             self.fault, self.fault_field = _words(why), field
 
 
