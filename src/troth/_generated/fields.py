@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 9c43f287b097e03c6eb5b5cf9cd741a9622e0d28a6331428f16df47a66f2d9b3; datamodel-code-generator 0.89.0
+sha256 of openapi/: 79b36db3688b6dd246dea66ddf9ca1db6cb0411cbe7ff695555ef0e3afbad0f3; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -820,7 +820,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "suffix": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
         "add_special_tokens": FieldRule(contract_class="guarded", neutral={"enum": [True]}),
         "verbose": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
-        "post_sampling_probs": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
+        "post_sampling_probs": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "return_tokens": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "response_fields": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
         "prompt_embeds": FieldRule(contract_class="guarded"),

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 9c43f287b097e03c6eb5b5cf9cd741a9622e0d28a6331428f16df47a66f2d9b3; datamodel-code-generator 0.89.0
+sha256 of openapi/: 79b36db3688b6dd246dea66ddf9ca1db6cb0411cbe7ff695555ef0e3afbad0f3; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1144,8 +1144,8 @@ class CompletionRequest(
     "vLLM's switch of the BOS; it is always decided by the model."
     verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "llama-server's `__verbose` object; not done here, chat does."
-    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Report probabilities after the samplers; not done."
+    post_sampling_probs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Report the probabilities that tokens had in the draw, after all samplers: as `prob` and `top_probs` in `logprobs.content`, and their logarithms in the lists; tokens that could not come are left out."
     return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Report the token ids of the answer; not done here, POST /completion does."
     response_fields: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 9c43f287b097e03c6eb5b5cf9cd741a9622e0d28a6331428f16df47a66f2d9b3; datamodel-code-generator 0.89.0
+sha256 of openapi/: 79b36db3688b6dd246dea66ddf9ca1db6cb0411cbe7ff695555ef0e3afbad0f3; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 9c43f287b097e03c6eb5b5cf9cd741a9622e0d28a6331428f16df47a66f2d9b3; datamodel-code-generator 0.89.0
+sha256 of openapi/: 79b36db3688b6dd246dea66ddf9ca1db6cb0411cbe7ff695555ef0e3afbad0f3; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1267,6 +1267,12 @@ class Health(ContractModel):
     "Whether and how functions can be called."
     reasoning: dict[str, Any] | None = None
     "Whether and how answers are reasoned about first."
+    thinking_answer_room: Annotated[int, Field(ge=0)] | str | None = None
+    "What a budget keeps for the answer when it is used up by reasoning: in tokens, or in words where a share of the budget counts; 0 is nothing."
+    indexer_budget: dict[str, Any] | None = None
+    "Always null: no engine here has such an index of its memory."
+    request_records: dict[str, Any] | None = None
+    "Always null: requests are not recorded."
     vision: dict[str, Any] | None = None
     "Whether pictures are read."
     cache_counters: str | None = None

@@ -36,6 +36,7 @@ def read(
         "given": given,
         "form": form_of(body, body),
         "logprobs": body.logprobs,
+        "as_drawn": bool(body.post_sampling_probs),
         "shown_tokens": tuple(body.preserved_tokens or ()),
         "tag": named(body, parameters, caller),
         **sampled(body),
