@@ -13,7 +13,7 @@ from tests.contract import servers
 from tests.contract.servers import Settings
 from tests.support.adapters import make_control_vector, make_lora
 from tests.support.judge import Document, Judge, judged_client, published_document
-from tests.support.live import LiveServer, ServeWith, config, shared_servers
+from tests.support.live import LiveServer, ServeWith, config, embedded, shared_servers
 from tests.support.thinking_model import make_thinking_model
 
 __all__ = ["Connect", "ServeWith"]
@@ -53,7 +53,7 @@ def adapted(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("adapters")
     loras = [{"source": str(make_lora(folder / f"{seed}.gguf", seed=seed)), "scale": 0.0} for seed in (1, 2)]
     vector = {"source": str(make_control_vector(folder / "vector.gguf", seed=3)), "default": False}
-    return config([servers.quick(context_tokens=256, slots=2, lora=loras, control_vector=vector)])
+    return config([embedded(context_tokens=256, slots=2, lora=loras, control_vector=vector)])
 
 
 @pytest.fixture(scope="session")
