@@ -86,10 +86,11 @@ def examples_present(source: Source) -> Iterator[Finding]:
     for operation in _operations(source):
         handler = handler_of(operation.data.get("operationId", ""))
         folder = source.root / "examples" / handler
-        wanted = ["*.response.*"]
+        answers = set(operation.data.get("responses", {}).get("200", {}).get("content", {}))
+        wanted = ["*.response.*"] if answers != {"text/event-stream"} else []
         if "requestBody" in operation.data:
             wanted.append("*.request.json")
-        if "text/event-stream" in operation.data.get("responses", {}).get("200", {}).get("content", {}):
+        if "text/event-stream" in answers:
             wanted.append("*.stream.txt")
         for pattern in wanted:
             if not any(folder.glob(pattern)):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from troth.config.schema import DEFAULT_SOURCE
+from troth.config.models import DEFAULT_SOURCE
 from troth.sources.hub import HubSettings
 from troth.sources.progress import progress_on
 from troth.sources.store import Store, default_folder

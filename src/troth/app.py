@@ -21,59 +21,66 @@ from starlette.types import ASGIApp
 
 from troth import __version__
 from troth._generated.fields import FIELDS
-from troth.config.schema import Config, ModelSettings
+from troth.config.schema import Config
 from troth.conversation import Conversation
+from troth.deciding import Decisions
 from troth.dialects.anthropic_messages import AnthropicMessages
+from troth.dialects.decisions import SystemOne
 from troth.dialects.engine_state import Engines
+from troth.dialects.model_slots import ModelSlots, SlotWords
 from troth.dialects.models import Models
 from troth.dialects.native import Native
 from troth.dialects.openai_chat import OpenAIChat
 from troth.dialects.openai_completions import OpenAICompletions
 from troth.dialects.openai_responses import OpenAIResponses
 from troth.dialects.prefix_cache import PrefixCaches
-from troth.dialects.served import ModelState, ServerFacts, Speech
+from troth.dialects.served import ModelState, Speech
 from troth.dialects.sessions import Sessions
 from troth.dialects.slots import Slots
 from troth.dialects.status import Status
 from troth.dialects.streams import StreamSettings
 from troth.dialects.tokens import Tokens
+from troth.dialects.vectors import VectorRoutes
 from troth.domain import Call, ServedModel
 from troth.edge.assembly import create_asgi
-from troth.edge.settings import EdgeSettings
-from troth.engines import registry
-from troth.errors import EngineFault, Unavailable
+from troth.engines.base import Generates
+from troth.fleet.fleet import Fleet
+from troth.keeping import Kept, KeptEngines, Pull
 from troth.listening import PatientServer, StartFault, listen, url_of
 from troth.policy.decide import Policy
-from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
-from troth.policy.terms import PolicySettings
-from troth.prompt.render import Prompts, PromptSettings
+from troth.prompt.render import Prompts
 from troth.prompt.script import Script
-from troth.prompt.template import TemplateLimits
-from troth.prompt.thinking import ThoughtLimits
 from troth.reply.text import TextInterpreters
-from troth.scheduler.lane import Lane, LaneSettings
-from troth.scheduler.pace import Pace
-from troth.scheduler.prefix_cache import CacheLimits
+from troth.settings import (
+    FAREWELL_SECONDS,
+    decision_limits,
+    edge_settings,
+    fleet_settings,
+    policy_settings,
+    prompt_settings,
+    server_facts,
+    vector_limits,
+)
 from troth.sources.store import ModelFiles
+from troth.vectors import Vectors
 from troth.watch import log
-from troth.watch.generation import WatchedEngine
 from troth.watch.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
-FAREWELL_SECONDS = 2.0  # for answers that were cut off after `server.stop_seconds` to say so
 INTERRUPTED = 130  # what a shell expects of a program that ended by Ctrl-C
 RULES = {path: rule for fields in FIELDS.values() for path, rule in fields.items()}  # one field, one rule
 
 
-def serve(config: Config, files: Mapping[str, ModelFiles], origins: Mapping[str, str]) -> int:
+def serve(config: Config, files: Mapping[str, ModelFiles], pull: Pull) -> int:
     """Serves until a signal ends it; returns the exit code.
 
-    `files` has those of every model. Raises StartFault when the port is taken or a model cannot load.
+    `files` has those of every model that is not lazy; `pull` fetches those of the others when they are wanted.
+    Raises StartFault when the port is taken or a model that is not lazy cannot load.
     """
     log.configure(config.log.level)
     listener = listen(config.server.host, config.server.port)
-    built = build(config, files)
+    built = build(config, files, pull)
     server = PatientServer(
         built.asgi(lambda: server.end()), built.end_answers, config.server.stop_seconds, FAREWELL_SECONDS
     )
@@ -85,26 +92,32 @@ def serve(config: Config, files: Mapping[str, ModelFiles], origins: Mapping[str,
     return INTERRUPTED if interrupted else 0
 
 
-def build(config: Config, files: Mapping[str, ModelFiles]) -> Server:
+def build(config: Config, files: Mapping[str, ModelFiles], pull: Pull) -> Server:
     """The rooms of a configuration, joined. Nothing is loaded yet."""
     metrics = Metrics(own_prefix=config.metrics.own_prefix, version=__version__)
-    lanes = {model.id: _lane(model, files[model.id], config) for model in config.models}
-    for name, lane in lanes.items():
-        metrics.follow(name, lane.report, lane.totals, lane.cache)
     templates = {
         model.id: Path(model.chat_template).read_text("utf-8") for model in config.models if model.chat_template
     }
-    catalogue = [_served(model, lanes[model.id]) for model in config.models]
     formats = {model.id: model.call_format for model in config.models if model.call_format is not None}
-    prompts = Prompts(_prompt_settings(config), templates, formats)
+    prompts = Prompts(prompt_settings(config), templates, formats)
+
+    async def look_at(model: str, engine: Generates) -> None:
+        await prompts.look_at(model, engine.vocabulary)
+
+    kept = {model.id: Kept(model, config, metrics, files.get(model.id), pull, look_at) for model in config.models}
+    fleet = Fleet([each.slot for each in kept.values()], fleet_settings(config))
+    catalogue = [each.served() for each in kept.values()]
+    engines = KeptEngines(fleet, kept)
+    policy = Policy(catalogue, policy_settings(config), RULES, directory=engines)
+    vectors = Vectors(policy=policy, engines=engines, limits=vector_limits(config), on_served=metrics.observe_vectors)
     conversation = Conversation(
-        policy=Policy(catalogue, _policy_settings(config), RULES),
+        policy=policy,
         prompts=prompts,
-        engines={name: WatchedEngine(lane, name, metrics) for name, lane in lanes.items()},
+        engines=engines,
         interpreter_factory=TextInterpreters(),
         on_clamped=metrics.observe_clamp,
     )
-    return Server(config, catalogue, lanes, prompts, conversation, metrics, templates)
+    return Server(config, catalogue, kept, fleet, prompts, conversation, vectors, metrics, templates)
 
 
 @dataclass
@@ -113,9 +126,11 @@ class Server:
 
     config: Config
     catalogue: Sequence[ServedModel]
-    lanes: Mapping[str, Lane]
+    kept: Mapping[str, Kept]
+    fleet: Fleet
     prompts: Prompts
     conversation: Conversation
+    vectors: Vectors
     metrics: Metrics
     templates: Mapping[str, str]
 
@@ -126,13 +141,13 @@ class Server:
     def asgi(self, give_up: Callable[[], object]) -> ASGIApp:
         """The ASGI app. `give_up` is called when a model cannot be loaded."""
         document = json.loads(resources.files("troth._generated").joinpath("openapi.json").read_text("utf-8"))
-        facts = _facts(self.config, document["info"]["version"])
+        facts = server_facts(self.config, document["info"]["version"])
         streams = StreamSettings(
             first_event=self.config.stream.first_event,
             keepalive_seconds=self.config.stream.keepalive_seconds,
             envelope=self.config.errors.envelope,
         )
-        engines = Engines(self.states, self.lanes)
+        engines = Engines(self.states, lambda model: self.kept[model].observed())
         handlers = _handlers(
             OpenAIChat(self.conversation, streams),
             OpenAICompletions(self.conversation, streams, self.config.limits.prompts_max),
@@ -140,81 +155,73 @@ class Server:
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
+            SystemOne(Decisions(self.conversation, decision_limits(self.config))),
+            VectorRoutes(self.vectors),
             Models(self.states, facts),
             Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render)),
             Slots(engines),
+            ModelSlots(self.fleet, self._words),
             PrefixCaches(engines),
             Sessions(engines, time.time),
         )
         return create_asgi(
             document,
             handlers,
-            _edge_settings(self.config),
+            edge_settings(self.config),
             self.metrics,
             lifespan=lambda app: self._life(give_up),
         )
 
+    def _words(self, model: str) -> SlotWords:
+        kept = self.kept[model]
+        totals = kept.totals()
+        return SlotWords(
+            aliases=kept.settings.aliases,
+            prompt_tokens=totals.prompt_tokens,
+            predicted_tokens=totals.predicted_tokens,
+            predicted_seconds=totals.predicted_seconds,
+        )
+
     async def end_answers(self) -> None:
         """Whatever was being answered has ended with a fault that says the server stops."""
-        for lane in self.lanes.values():
-            await lane.stop()
+        await self.fleet.stop()
 
     def states(self) -> list[ModelState]:
         """Every model now, without waiting for its engine."""
         return [self._state(model) for model in self.catalogue]
 
     def _state(self, model: ServedModel) -> ModelState:
-        lane, settings = self.lanes[model.id], next(each for each in self.config.models if each.id == model.id)
-        report = lane.report()
+        kept = self.kept[model.id]
+        report = kept.slot.report()
+        is_ready = report.status == "ready" and kept.lane is not None
         return ModelState(
             model=model,
             report=report,
-            vocabulary=lane.vocabulary if report.status == "ready" else None,
-            root=settings.source,
+            slot=kept.slot.facts.name,
+            slot_state=kept.slot.state,
+            vocabulary=kept.lane.vocabulary if is_ready and kept.lane is not None else None,
+            root=kept.settings.source,
             created=self.created,
             chat_template=self.templates.get(model.id),
-            speech=_speech(self.prompts.known(model.id)) if report.status == "ready" else None,
+            speech=_speech(self.prompts.known(model.id)) if is_ready else None,
         )
 
     @asynccontextmanager
     async def _life(self, give_up: Callable[[], object]) -> AsyncIterator[None]:
         """Models load while the server already answers; at the end their memory is given back."""
-        async with asyncio.TaskGroup() as loading:
-            tasks = [loading.create_task(self._load(name, give_up)) for name in self.lanes]
-            try:
-                yield
-            finally:
-                await self.end_answers()
-                if tasks:
-                    await asyncio.wait(tasks)
-                self.prompts.close()
 
-    async def _load(self, name: str, give_up: Callable[[], object]) -> None:
-        started, last = time.perf_counter(), [0.0]
-
-        def progress(fraction: float) -> None:
-            if fraction - last[0] >= 0.25:
-                last[0] = fraction
-                logger.info("event=loading model=%s progress=%.2f", name, fraction)
-
-        try:
-            await self.lanes[name].start(progress)
-            await self.prompts.look_at(name, self.lanes[name].vocabulary)
-        except EngineFault as fault:
-            self.faults.append(f"model {name}: {fault.message}")
-            logger.error("event=load_failed model=%s", name)
+        def end(model: str, words: str) -> None:
+            self.faults.append(f"model {model}: {words}")
             give_up()
-            return
-        except Unavailable:
-            return  # the server stops before the model was there
-        report = self.lanes[name].report()
-        logger.info(
-            "event=ready model=%s load_seconds=%.2f slots=%d context_tokens=%d",
-            name,
-            time.perf_counter() - started,
-            report.slots,
-            report.context_tokens,
-        )
+
+        care = asyncio.create_task(self.fleet.run(end))
+        try:
+            yield
+        finally:
+            await self.end_answers()
+            care.cancel()
+            await asyncio.wait([care])
+            self.prompts.close()
 
 
 def _speech(script: Script | None) -> Speech | None:
@@ -234,101 +241,3 @@ def _handlers(*dialects: object) -> dict[str, Callable[[Call], Any]]:
     return {
         name: getattr(dialect, name) for dialect in dialects for name in vars(type(dialect)) if not name.startswith("_")
     }
-
-
-def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
-    options = model.options
-    settings = LaneSettings(
-        queue_max=config.limits.queue_max,
-        queue_seconds_max=config.limits.queue_seconds_max,
-        pace=Pace(options.batch_tokens, options.read_tokens_beside_speech),
-        cache=CacheLimits(options.prefix_cache_bytes, options.prefix_cache_tokens_min),
-        disk_folder=Path(options.prefix_cache_folder).expanduser() if options.prefix_cache_folder else None,
-        disk_budget_bytes=options.prefix_cache_disk_bytes,
-        draft_tokens_max=options.draft_tokens_max,
-    )
-    return Lane(model.id, registry.create(model.engine, files.main, options, files.draft, files.extra), settings)
-
-
-def _served(model: ModelSettings, lane: Lane) -> ServedModel:
-    vector = getattr(model.options, "control_vector", None)
-    return ServedModel(
-        id=model.id,
-        kind=model.kind,
-        engine=model.engine,
-        aliases=model.aliases,
-        honours=lane.honours,
-        sampling=model.sampling.given(),
-        loras=tuple(lora.scale for lora in getattr(model.options, "lora", ())),
-        control_vector=vector.default if vector is not None else None,
-    )
-
-
-def _policy_settings(config: Config) -> PolicySettings:
-    return PolicySettings(
-        unknown_model=config.routing.unknown_model,
-        over_cap=config.budget.over_cap,
-        cap_tokens=config.budget.cap_tokens,
-        default_tokens=_default_tokens(config),
-        sampling=config.sampling.given(),
-        choices_max=config.limits.choices_max,
-        stop_strings_max=config.limits.stop_strings_max,
-        stop_bytes_max=config.limits.stop_bytes_max,
-        logit_bias_max=config.limits.logit_bias_max,
-        tools_max=config.limits.tools_max,
-        grammar_bytes_max=config.limits.grammar_bytes_max,
-        schema_depth_max=config.limits.schema_depth_max,
-    )
-
-
-def _prompt_settings(config: Config) -> PromptSettings:
-    return PromptSettings(
-        system_messages=config.chat.system_messages,
-        prompt_threads=config.limits.prompt_threads,
-        queue_max=config.limits.queue_max,
-        template=TemplateLimits(output_bytes_max=config.limits.template_output_bytes_max),
-        thoughts=ThoughtLimits(
-            budget_tokens=config.thinking.budget_tokens,
-            room_tokens=config.thinking.answer_room_tokens,
-            room_share=config.thinking.answer_room_share,
-        ),
-    )
-
-
-def _edge_settings(config: Config) -> EdgeSettings:
-    return EdgeSettings(
-        api_keys=config.auth.api_keys,
-        open_models=config.auth.open_models,
-        isolate_keys=config.auth.isolate_keys,
-        cors=config.server.cors,
-        body_bytes_max=config.server.body_bytes_max,
-        strict_content_type=config.server.strict_content_type,
-        keepalive_seconds=config.stream.keepalive_seconds,
-        stop_seconds=config.server.stop_seconds + FAREWELL_SECONDS,
-        unknown_fields=config.contract.unknown_fields,
-        guard=config.contract.guard,
-        envelope=config.errors.envelope,
-    )
-
-
-def _facts(config: Config, spec: str) -> ServerFacts:
-    return ServerFacts(
-        spec=spec,
-        over_cap=config.budget.over_cap,
-        cap_tokens=config.budget.cap_tokens,
-        default_tokens=_default_tokens(config),
-        first_event=config.stream.first_event,
-        envelope=config.errors.envelope,
-        keepalive_seconds=config.stream.keepalive_seconds,
-        unknown_fields=config.contract.unknown_fields,
-        guard=frozenset(config.contract.guard),
-        sampling=config.sampling.given(),
-        limits=config.limits.model_dump(mode="json"),
-        queue_max=config.limits.queue_max,
-        thinking=config.thinking.model_dump(mode="json"),
-        keywords={"enforced": ENFORCED, "without_meaning": ANNOTATIONS, "refused": REFUSED},
-    )
-
-
-def _default_tokens(config: Config) -> int | None:
-    return config.budget.default_tokens if isinstance(config.budget.default_tokens, int) else None

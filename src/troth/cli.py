@@ -6,8 +6,10 @@ Exit codes: 0 well, 1 a fault that was named, 2 wrong usage, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,10 +19,13 @@ from troth import __version__
 
 if TYPE_CHECKING:
     from troth.config.loader import Loaded
+    from troth.config.models import ModelSettings
     from troth.config.schema import Config
+    from troth.sources.progress import Progress
     from troth.sources.store import ModelFiles, Store
 
 OK, FAULT, INTERRUPTED = 0, 1, 130
+TOKENIZER_FILE = "tokenizer.json"  # what it is called beside an ONNX model
 
 
 class CommandFault(Exception):
@@ -119,7 +124,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from troth.listening import StartFault
 
     try:
-        return serve(loaded.config, files, loaded.origins)
+        return serve(loaded.config, files, _puller(loaded))
     except StartFault as fault:
         raise CommandFault(str(fault)) from fault
 
@@ -205,6 +210,8 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
             engine_names=registry.names(),
             guardable=frozenset(path for fields in FIELDS.values() for path in fields),
             call_formats=NAMES,
+            isolating=registry.isolating(),
+            engine_kinds=registry.kinds(),
         )
     except ConfigFaults as faults:
         count = len(faults.faults)
@@ -212,7 +219,17 @@ def _load(arguments: argparse.Namespace, flags: dict[str, object]) -> Loaded:
         raise CommandFault("\n  ".join([f"{heading} in the configuration", *map(str, faults.faults)])) from faults
 
 
-def _store(loaded: Loaded) -> Store:
+def _puller(loaded: Loaded) -> Callable[[ModelSettings, Callable[[float], None]], ModelFiles]:
+    """What fetches the files of one model while the server runs."""
+    from troth.sources.progress import Shares
+
+    def pull(model: ModelSettings, report: Callable[[float], None]) -> ModelFiles:
+        return _files_of(model, _store(loaded, Shares(report)), verify=False, inspect=True)
+
+    return pull
+
+
+def _store(loaded: Loaded, progress: Progress | None = None) -> Store:
     from troth.sources.hub import HubSettings
     from troth.sources.progress import progress_on
     from troth.sources.store import Store, default_folder
@@ -221,30 +238,48 @@ def _store(loaded: Loaded) -> Store:
     chosen = config.cache.models_dir
     folder = loaded.folder / Path(chosen).expanduser() if chosen else default_folder()
     hub = HubSettings(endpoint=config.hub.endpoint, token=config.hub.token)
-    return Store(folder, progress_on(sys.stderr), hub, (loaded.folder,))
+    return Store(folder, progress or progress_on(sys.stderr), hub, (loaded.folder,))
 
 
 def _fetch_models(loaded: Loaded, *, verify: bool, inspect: bool) -> dict[str, ModelFiles]:
-    """The files of each model by its id."""
-    from troth.engines import registry
+    """The files of each model by its id; to serve, of those that are not lazy."""
     from troth.sources.faults import SourceFault
+
+    files: dict[str, ModelFiles] = {}
+    store = _store(loaded)
+    wheels = store.folder / f".wheels-{os.getpid()}"  # one wheel may hold the files of several models
+    store = dataclasses.replace(store, wheels=wheels)
+    try:
+        for model in loaded.config.models:
+            if inspect and model.lazy:
+                continue
+            try:
+                files[model.id] = _files_of(model, store, verify=verify, inspect=inspect)
+            except SourceFault as fault:
+                raise CommandFault(f"model {model.id}: {fault.message}") from fault
+    finally:
+        shutil.rmtree(wheels, ignore_errors=True)
+    return files
+
+
+def _files_of(model: ModelSettings, store: Store, *, verify: bool, inspect: bool) -> ModelFiles:
+    """The files of one model, on disk and looked at. Raises SourceFault."""
+    from troth.engines import registry
+    from troth.sources.address import beside
     from troth.sources.gguf import inspect_gguf
     from troth.sources.store import ModelFiles
 
-    store = _store(loaded)
-    files: dict[str, ModelFiles] = {}
-    for model in loaded.config.models:
-        try:
-            main = store.resolve(model.source, sha256=model.sha256, verify=verify)
-            draft = None
-            if model.draft_source is not None:
-                draft = store.resolve(model.draft_source, sha256=model.draft_sha256, verify=verify)
-            sources = registry.sources(model.options)
-            extra = tuple(store.resolve(source, sha256=sha256, verify=verify) for source, sha256 in sources)
-            files[model.id] = ModelFiles(main, draft, extra)
-            if inspect and model.engine == "llama_cpp":
-                for path in files[model.id].paths:
-                    inspect_gguf(path)
-        except SourceFault as fault:
-            raise CommandFault(f"model {model.id}: {fault.message}") from fault
+    main = store.resolve(model.source, sha256=model.sha256, verify=verify)
+    draft = tokenizer = None
+    if model.draft_source is not None:
+        draft = store.resolve(model.draft_source, sha256=model.draft_sha256, verify=verify)
+    if registry.registered(model.engine, model.kind).tokenizer:
+        source = model.tokenizer_source or beside(model.source, TOKENIZER_FILE)
+        tokenizer = store.resolve(source, verify=verify)
+    sources = registry.sources(model.options)
+    extra = tuple(store.resolve(source, sha256=sha256, verify=verify) for source, sha256 in sources)
+    files = ModelFiles(main, draft, tokenizer, extra)
+    if inspect and model.engine == "llama_cpp":
+        for path in files.paths:
+            inspect_gguf(path)
     return files

@@ -5,12 +5,26 @@ Ask ── policy ──► Plan ── prompt ──► Prompt ── engine �
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from troth.domain import Account, Ask, Ended, Event, Finished, Interpreter, Job, Plan, Prompt, RawText, Ticket
-from troth.engines.base import Generates, Vocabulary
+from troth.domain import (
+    Account,
+    Ask,
+    Ended,
+    Event,
+    Finished,
+    Interpreter,
+    Job,
+    Plan,
+    Prompt,
+    RawText,
+    ServedModel,
+    Ticket,
+)
+from troth.engines.base import Generates
 from troth.errors import Refusal
 from troth.policy.decide import Policy
 from troth.prompt.raw import Written
@@ -22,13 +36,20 @@ InterpreterFactory = Callable[[int, Ask], Interpreter]  # the choice's index, an
 ClampCounter = Callable[[str], None]  # the field whose number was cut
 
 
+class Engines(Protocol):
+    """Whoever has the engines."""
+
+    async def ready(self, model: str) -> Generates:
+        """The engine of this model, once it answers. Raises Unavailable or LoadFailed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """Answers Asks. The order of the lines in `open` is the architecture."""
 
     policy: Policy
     prompts: Prompts
-    engines: Mapping[str, Generates]  # by model id
+    engines: Engines
     interpreter_factory: InterpreterFactory
     on_clamped: ClampCounter
 
@@ -39,8 +60,8 @@ class Conversation:
     async def prepare(self, ask: Ask, account: Account) -> Prepared:
         """All that can be decided and read without an engine's time. Raises any Refusal but those of a full line."""
         plan = self.policy.decide(ask)
-        account.model = plan.model.id
-        engine = self.engines[plan.model.id]
+        account.model, account.route = plan.model.id, plan.origins["model"]
+        engine = await self.engines.ready(plan.model.id)
         prompt = await self.prompts.render(
             plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens, grammars=engine.grammars
         )
@@ -53,17 +74,18 @@ class Conversation:
         ticket = prepared.engine.submit(self._job(plan, prompt))
         if prompt.clamped_from is not None:
             self.on_clamped(plan.ask.budget_field)
-        return Opened(plan, prompt, ticket, account)
+        return Opened(plan, prompt, prepared.engine, ticket, account)
 
-    def vocabulary(self, model: str | None) -> Vocabulary:
-        """How the named model, or the default one, writes text. Raises Refusal."""
-        return self.engines[self.policy.decide(Ask(source=RawText(()), model=model)).model.id].vocabulary
+    async def engine(self, model: str | None) -> tuple[ServedModel, Generates]:
+        """The named model, or the default one, and its engine. Raises Refusal."""
+        chosen = self.policy.decide(Ask(source=RawText(()), model=model)).model
+        return chosen, await self.engines.ready(chosen.id)
 
     async def written(self, ask: Ask, account: Account) -> tuple[Plan, Written]:
         """What the model would read, without asking it to. Never waits for an engine. Raises Refusal."""
         plan = self.policy.decide(ask)
-        account.model = plan.model.id
-        engine = self.engines[plan.model.id]
+        account.model, account.route = plan.model.id, plan.origins["model"]
+        engine = await self.engines.ready(plan.model.id)
         found = await self.prompts.write(plan, vocabulary=engine.vocabulary, context_tokens=engine.context_tokens)
         account.prompt_tokens = len(found.tokens)
         return plan, found
@@ -101,6 +123,7 @@ class Opened(AbstractAsyncContextManager["Opened"]):
 
     plan: Plan
     prompt: Prompt
+    engine: Generates
     ticket: Ticket
     account: Account
 

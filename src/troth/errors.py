@@ -3,15 +3,19 @@
     Refusal                       status  type                    code
     ├── BadRequest                400     invalid_request_error   invalid_value …
     │   ├── Unsupported           400                             unsupported_value (a guarded field)
-    │   └── OverContext           400                             context_length_exceeded
+    │   ├── OverContext           400                             context_length_exceeded
+    │   └── ItemTooLong           400                             context_length_exceeded
     ├── Unauthorized              401     authentication_error    invalid_api_key
     ├── NotFound                  404     not_found_error         not_found, model_not_found
     ├── MethodNotAllowed          405     invalid_request_error   method_not_allowed
+    ├── Conflict                  409     conflict_error          illegal_transition, slot_pinned
     ├── BodyTooLarge              413     invalid_request_error   body_too_large
     ├── UnsupportedMedia          415     invalid_request_error   unsupported_media_type
+    ├── Unprocessable             422     invalid_request_error   invalid_question
     ├── QueueFull                 429     rate_limit_error        queue_full         Retry-After
     ├── ClientGone                499     (log and metric only: nobody is there to read it)
     ├── EngineFault               500     server_error            engine_error
+    ├── LoadFailed                502     server_error            load_failed
     ├── NotImplementedHere        501     not_supported_error     not_supported
     └── Unavailable               503     unavailable_error       model_loading …    Retry-After
         └── QueueTimeout          503                             queue_timeout
@@ -89,6 +93,25 @@ class OverContext(BadRequest):
         return self.details
 
 
+class ItemTooLong(BadRequest):
+    """One item of a request is longer than the model reads; `cure` says what would help."""
+
+    code = "context_length_exceeded"
+
+    def __init__(self, name: str, tokens: int, tokens_max: int, cure: str) -> None:
+        surplus = tokens - tokens_max
+        super().__init__(
+            f"{name} is too long: {tokens} tokens, {surplus} more than the {tokens_max} that this model reads. {cure}",
+            param=name,
+            details={"n_prompt_tokens": tokens, "n_ctx": tokens_max, "n_surplus_tokens": surplus},
+        )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The counts, beside the message as those of a prompt that is too long."""
+        return self.details
+
+
 class Unauthorized(Refusal):
     """A key is configured and the request carried none that matches."""
 
@@ -116,6 +139,14 @@ class MethodNotAllowed(Refusal):
     code = "method_not_allowed"
 
 
+class Conflict(Refusal):
+    """What is asked goes against the state that the thing is in."""
+
+    status = 409
+    type = "conflict_error"
+    code = "illegal_transition"
+
+
 class BodyTooLarge(Refusal):
     """The body is larger than `server.body_bytes_max`; the rest of it was not read."""
 
@@ -130,6 +161,14 @@ class UnsupportedMedia(Refusal):
     status = 415
     type = "invalid_request_error"
     code = "unsupported_media_type"
+
+
+class Unprocessable(Refusal):
+    """A question that cannot be answered as it was asked (System One, `/v1/systemone`)."""
+
+    status = 422
+    type = "invalid_request_error"
+    code = "invalid_question"
 
 
 class QueueFull(Refusal):
@@ -160,6 +199,13 @@ class EngineFault(Refusal):
     code = "engine_error"
 
 
+class LoadFailed(Refusal):
+    """A model that was to answer this request could not be loaded."""
+
+    status = 502
+    code = "load_failed"
+
+
 class NotImplementedHere(Refusal):
     """The server, or the model that was asked, lacks the capability."""
 
@@ -175,8 +221,15 @@ class Unavailable(Refusal):
     type = "unavailable_error"
     code = "model_loading"
 
-    def __init__(self, message: str, *, retry_seconds: int, code: str | None = None) -> None:
-        super().__init__(message, code=code, headers={"Retry-After": str(retry_seconds)})
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_seconds: int,
+        code: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, code=code, details=details, headers={"Retry-After": str(retry_seconds)})
 
 
 class QueueTimeout(Unavailable):

@@ -15,10 +15,11 @@ import pytest
 
 from tests.support.live import LiveServer, ServeWith, config, embedded, scripted, shared_servers
 from tests.support.pages import snippets
+from tests.support.vector_models import embedder, reranker
 
 Script = list[Any]  # of texts, and of lists of texts, waits and faults
 ServeScript = Callable[..., LiveServer]
-Show = Callable[[str, LiveServer], str]
+Show = Callable[..., str]
 
 
 def call(name: str, **arguments: Any) -> str:
@@ -46,6 +47,12 @@ def server(serve_with: ServeWith) -> LiveServer:
 
 
 @pytest.fixture(scope="session")
+def vector_server(serve_with: ServeWith) -> LiveServer:
+    """A model of vectors and one of relevance."""
+    return serve_with(config([embedder(), reranker()]))
+
+
+@pytest.fixture(scope="session")
 def serve_script(serve_with: ServeWith, tmp_path_factory: pytest.TempPathFactory) -> ServeScript:
     """`serve_script(script, **sections)`: a server whose k-th answer from now on is the k-th of the script.
 
@@ -68,12 +75,13 @@ def serve_script(serve_with: ServeWith, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def show() -> Show:
-    """`show(page, server)`: what the first Python program on the page prints when it is run against the server."""
+    """`show(page, server)`: what the first Python program on the page, or that with the number `at`, prints when it is
+    run against the server."""
 
-    def run(page: str, server: LiveServer) -> str:
+    def run(page: str, server: LiveServer, at: int = 0) -> str:
         printed = StringIO()
         with redirect_stdout(printed):
-            exec(compile(snippets(page, "python", server.url)[0], f"{page}.md", "exec"), {"__name__": "__main__"})
+            exec(compile(snippets(page, "python", server.url)[at], f"{page}.md", "exec"), {"__name__": "__main__"})
         return printed.getvalue()
 
     return run

@@ -7,26 +7,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.clients.conftest import ServeScript, call, prompts
 from tests.support.filled import FULL, UNTIL_GONE, refused_once, statuses
-from tests.support.live import LiveServer, wait_until
+from tests.support.live import LiveServer, ServeWith, config, embedded, wait_until
 from tests.support.pages import exports
 from tests.support.programs import run
+from tests.support.wire import Gauges
 
 Claude = Callable[..., dict[str, Any]]
 
 OPERATION = "create_message"
+SMALL = ("--system-prompt", "Be brief.", "--tools", "")  # its own instructions and tools are some 12,000 tokens
 
 
 @pytest.fixture
 def claude(packages: Path, tmp_path: Path) -> Claude:
-    """`claude(server, question)`: the one object that Claude Code prints when it is done."""
+    """`claude(server, question, *options)`: the one object that Claude Code prints when it is done."""
 
-    def ask(server: LiveServer, question: str, **variables: str) -> dict[str, Any]:
+    def ask(server: LiveServer, question: str, *options: str, **variables: str) -> dict[str, Any]:
         program = packages / "node_modules" / ".bin" / "claude"
-        words = ["-p", question, "--output-format", "json", "--allowedTools", "Bash", "Read"]
+        words = ["-p", question, "--output-format", "json", *(options or ("--allowedTools", "Bash", "Read"))]
         ran = run([program, *words], tmp_path, exports("claude-code", server.url) | variables)
         assert ran.out, ran.err
         told: dict[str, Any] = json.loads(ran.out)
@@ -87,6 +90,19 @@ def test_a_cut_answer_is_asked_for_again(claude: Claude, serve_script: ServeScri
     assert told["result"] == "Done."
     accounts = wait_until(lambda: (told := server.accounts(OPERATION))[1:] and told, "both requests were logged")
     assert [account["finish"] for account in accounts] == ["length", "stop"]
+
+
+def test_a_budget_far_above_the_context_is_cut_and_served(claude: Claude, serve_with: ServeWith) -> None:
+    model = embedded(determinism="fast", slots=1, context_tokens=8192)
+    server = serve_with(config([model | {"sampling": {"temperature": 0}}]))
+    told = claude(server, "What is 2+2?", *SMALL, CLAUDE_CODE_MAX_OUTPUT_TOKENS="128000")
+
+    assert not told["is_error"], told
+    assert told["result"]
+    account = wait_until(lambda: server.accounts(OPERATION), "the request was logged")[0]
+    assert account["finish"] == "stop", account
+    with httpx.Client(base_url=server.url, trust_env=False) as client:
+        assert Gauges(client).read()['troth:clamps_total{field="max_tokens"}'] >= 1
 
 
 def test_a_full_queue_is_waited_for(claude: Claude, serve_script: ServeScript) -> None:

@@ -118,3 +118,17 @@ def test_a_full_queue_is_waited_for(codex: Codex, serve_script: ServeScript) -> 
     events = refused_once(server, OPERATION, lambda: codex(server, "Say hello.", retries=2))
 
     assert said(events) == ["At last."]
+
+
+def test_a_long_conversation_is_summed_up(codex: Codex, serve_script: ServeScript) -> None:
+    server = serve_script(
+        [call("exec_command", cmd="echo the word is walrus"), "The shell said walrus.", "The word is walrus."],
+    )
+    events = codex(server, "What is the word?", "-c", "model_auto_compact_token_limit=2000")
+
+    assert said(events)[-1] == "The word is walrus."
+    first, summing, last = prompts(server)
+    assert "<tools>" in first
+    assert "CONTEXT CHECKPOINT COMPACTION" in summing
+    assert "<tools>" not in summing
+    assert "The shell said walrus." in last

@@ -7,8 +7,9 @@ from typing import Any
 import anthropic
 import openai
 import pytest
+import tiktoken
 from langchain_anthropic import ChatAnthropic
-from langchain_openai import ChatOpenAI
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from pydantic import BaseModel
 
 from tests.clients.conftest import ServeScript, Show, call
@@ -95,3 +96,34 @@ def test_json_is_an_object(serve_script: ServeScript) -> None:
     model = chat(serve_script(['{"total": 4}']), "openai").with_structured_output(None, method="json_mode")
 
     assert model.invoke("Say what 2+2 is, in JSON.") == {"total": 4}
+
+
+# ---- embeddings ----------------------------------------------------------------------------------
+
+
+def embeddings(server: LiveServer, **fields: Any) -> OpenAIEmbeddings:
+    url = f"{server.url}/v1"
+    return OpenAIEmbeddings(model="bge-small-en", base_url=url, api_key="none", max_retries=0, **fields)
+
+
+def test_the_page_s_program_prints_the_sizes_of_vectors(show: Show, vector_server: LiveServer) -> None:
+    assert show("langchain", vector_server, at=1).split() == ["384", "2"]
+
+
+def test_texts_that_mean_the_same_are_near(vector_server: LiveServer) -> None:
+    model = embeddings(vector_server, check_embedding_ctx_length=False)
+    query = model.embed_query("A cat")
+    near, far = model.embed_documents(["A feline", "The stock market"])
+
+    assert sum(map(float.__mul__, query, near)) > sum(map(float.__mul__, query, far))
+
+
+def test_the_ids_of_another_tokenizer_are_refused(vector_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its default turns texts into ids of OpenAI's tokenizer. That has to be fetched, so one like it stands in."""
+    ranks = {bytes([byte]): 100_000 + byte for byte in range(256)}
+    foreign = tiktoken.Encoding("foreign", pat_str=".", mergeable_ranks=ranks, special_tokens={})
+    for name in ("encoding_for_model", "get_encoding"):
+        monkeypatch.setattr(tiktoken, name, lambda _: foreign)
+
+    with pytest.raises(openai.BadRequestError, match=r"this model's ids are from 0 to 30521.*send texts"):
+        embeddings(vector_server).embed_query("A cat")

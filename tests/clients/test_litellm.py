@@ -88,3 +88,24 @@ def test_a_tool_is_called(serve_script: ServeScript, provider: str, path: str) -
         assert choice.finish_reason == "tool_calls"
         (called,) = choice.message.tool_calls
         assert (called.function.name, json.loads(called.function.arguments)) == ("add", {"first": 2, "second": 2})
+
+
+# ---- vectors and relevance -----------------------------------------------------------------------
+
+
+def test_the_page_s_program_prints_a_size_and_the_best_document(show: Show, vector_server: LiveServer) -> None:
+    printed = show("litellm", vector_server, at=1).splitlines()
+
+    assert printed[-2:] == ["384", "1 Paris is the capital of France."]
+
+
+def test_a_refusal_of_vectors_names_the_field(vector_server: LiveServer) -> None:
+    with pytest.raises(litellm.BadRequestError, match="dimensions"):
+        litellm.embedding(
+            model="openai/text-embedding-3-small",
+            api_base=f"{vector_server.url}/v1",
+            api_key="none",
+            input=["a"],
+            dimensions=1000,
+            num_retries=0,
+        )

@@ -168,3 +168,7 @@ def test_silence_is_no_fault_as_long_as_it_is_filled(serve_script: ServeScript) 
     assert joined(list(api.chat.completions.create(model="a", messages=QUESTION, stream=True))) == "At last."
     with api.responses.stream(model="a", input="Count.") as response:
         assert response.get_final_response().output_text == "At last."
+
+
+def test_the_page_s_second_program_prints_the_size_of_a_vector(show: Show, vector_server: LiveServer) -> None:
+    assert show("openai-python", vector_server, at=1).split() == ["64"]

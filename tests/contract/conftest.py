@@ -14,6 +14,7 @@ from tests.contract.servers import Settings
 from tests.support.adapters import make_control_vector, make_lora
 from tests.support.judge import Document, Judge, judged_client, published_document
 from tests.support.live import LiveServer, ServeWith, config, embedded, shared_servers
+from tests.support.stage import Stage
 from tests.support.thinking_model import make_thinking_model
 
 __all__ = ["Connect", "ServeWith"]
@@ -63,6 +64,12 @@ def server(serve_with: ServeWith) -> LiveServer:
 
 
 @pytest.fixture(scope="session")
+def vectors(serve_with: ServeWith, connect: Connect) -> httpx.Client:
+    """A client of a server with a model of vectors and one of relevance, and none that speaks."""
+    return connect(serve_with(servers.of_vectors()))
+
+
+@pytest.fixture(scope="session")
 def connect(judge: Judge) -> Iterator[Connect]:
     """`connect(server, **options)`: a client of that server whose every answer is judged."""
     clients: list[httpx.Client] = []
@@ -81,3 +88,15 @@ def connect(judge: Judge) -> Iterator[Connect]:
 def client(server: LiveServer, connect: Connect) -> httpx.Client:
     """A client of the usual server whose every answer is judged."""
     return connect(server)
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory: pytest.TempPathFactory, embedded_model: Path) -> Stage:
+    """Models that say what they are told to, and their scripts."""
+    return Stage(tmp_path_factory.mktemp("stage"), embedded_model)
+
+
+@pytest.fixture(scope="session")
+def actors(stage: Stage, serve_with: ServeWith, connect: Connect) -> httpx.Client:
+    """A client of the server of these models."""
+    return connect(serve_with(stage.settings))

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.fields import RequestField
 from tests.support.live import config, embedded
+from tests.support.vector_models import embedder, reranker
 
 Settings = dict[str, Any]
 
@@ -56,6 +57,16 @@ def cramped() -> Settings:
 def locked() -> Settings:
     """A server with two keys."""
     return config([quick(context_tokens=256, slots=1)], auth={"api_keys": ["first-key", "second-key"]})
+
+
+def of_vectors() -> Settings:
+    """A model of vectors and one of relevance; a request has a hundred items, and twenty thousand bytes."""
+    return config([embedder(), reranker()], limits={"vector_items_max": 100, "vector_bytes_max": 20_000})
+
+
+def narrow_vectors() -> Settings:
+    """One request for vectors at a time, and none waits."""
+    return config([embedder()], limits={"vector_requests_max": 1, "queue_max": 0})
 
 
 def guardable(fields: Mapping[str, RequestField]) -> list[str]:

@@ -10,7 +10,7 @@ import httpx
 from tests.contract.conftest import Connect, ServeWith
 from tests.support.live import config, embedded
 from tests.support.wire import CHAT, chat_body
-from troth.config.schema import DEFAULT_SOURCE
+from troth.config.models import DEFAULT_SOURCE
 
 TEXT = "Describe a lighthouse, a harbour and the sea around them."
 

@@ -44,6 +44,11 @@ SCHEMAS: dict[str, Any] = {
             }
         },
     },
+    "contains": {"type": "string", "pattern": "[0-9]", "maxLength": 12},
+    "escaped": {"type": "string", "pattern": "^a\\\\!$"},
+    "short": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 2},
+    "letters": {"type": "string", "pattern": "^[A-Z]\\S{1,3}$"},
+    "anything": {"type": "object", "properties": {"a": True}, "required": ["a"], "maxProperties": 1},
     "both": {"allOf": [{"type": "string"}, {"maxLength": 4}, {"minLength": 2}]},
     "named": {
         "type": "object",
@@ -166,6 +171,29 @@ def test_the_table_of_keywords_in_health_is_true(client: httpx.Client) -> None:
         assert asked(client, CHAT, body)["choices"][0]["message"]["content"] == "5", keyword
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "pattern": "a(?<!b)"},
+        {"type": "string", "pattern": "("},
+        {"type": "strnig"},
+        {"type": []},
+        {"required": "a"},
+        {"properties": []},
+        {"enum": []},
+        {"type": "integer", "minimum": 3, "maximum": 2},
+        {"type": "string", "minLength": 3, "maxLength": 2},
+        {"$ref": "#/$defs/nowhere"},
+        False,
+    ],
+    ids=str,
+)
+def test_a_schema_that_nothing_can_have_is_a_bad_request(schema: Any, client: httpx.Client) -> None:
+    response = client.post(CHAT, json={"messages": user(), "json_schema": schema, "max_tokens": 2})
+    assert response.status_code == 400, response.text
+    assert response.json()["error"]["param"] == "json_schema"
+
+
 def test_a_hostile_form_neither_kills_nor_stalls_the_server(client: httpx.Client) -> None:
     deep: Any = {"type": "string"}
     for _ in range(60):
@@ -184,6 +212,7 @@ def test_a_hostile_form_neither_kills_nor_stalls_the_server(client: httpx.Client
         {"json_schema": {"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}},
         {"guided_regex": "(" * 5000 + ")" * 5000},
         {"guided_regex": "(?=a)"},
+        {"json_schema": {"type": "string", "pattern": "^+a$"}},
     ]
     for fields in hostile:
         response = client.post(CHAT, json={"messages": user(), "max_tokens": 2, **fields})

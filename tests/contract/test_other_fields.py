@@ -26,6 +26,7 @@ class Route:
     base: Body
     text: Look
     param: bool = True  # errors name the field in `param`
+    server: str = "client"  # the fixture that asks it
 
     def body(self, name: str, field: str, value: Any) -> Body:
         """The base with the field at `field` set to `value`. `name`: of the request's schema."""
@@ -52,7 +53,33 @@ ROUTES = {
     "ResponsesRequest": Route(
         "/v1/responses", {"input": "Hello", **SEEDED}, lambda r: answer(r)["output"][0]["content"][0]["text"]
     ),
+    "EmbeddingRequest": Route(
+        "/v1/embeddings", {"input": "Hello", "dimensions": 3}, lambda r: answer(r)["data"], server="vectors"
+    ),
+    "RerankRequest": Route(
+        "/v1/rerank", {"query": "Hello", "documents": ["Hi"]}, lambda r: answer(r)["results"], server="vectors"
+    ),
     "TokenizeRequest": Route("/tokenize", {"content": "Hello there"}, lambda r: answer(r)["tokens"], param=False),
+}
+
+
+@pytest.fixture
+def ask(request: pytest.FixtureRequest) -> Callable[[Route], httpx.Client]:
+    """`ask(route)`: a client of the server that the route needs."""
+
+    def client_of(route: Route) -> httpx.Client:
+        found: httpx.Client = request.getfixturevalue(route.server)
+        return found
+
+    return client_of
+
+
+ALIASED: dict[str, tuple[Any, Any]] = {  # two values of a field that has aliases; numbers where nothing is said
+    "stop": (["a"], ["b"]),
+    "prompt_name": ("a", "b"),
+    "normalize": (True, False),
+    "truncate": (True, False),
+    "return_documents": (True, False),
 }
 
 
@@ -69,9 +96,10 @@ def cases(contract_class: str) -> list[Any]:
 
 @pytest.mark.parametrize(("name", "field"), cases("guarded"))
 def test_a_guarded_field_is_refused_by_name_and_accepted_at_its_neutral_values(
-    name: str, field: RequestField, client: httpx.Client
+    name: str, field: RequestField, ask: Callable[[Route], httpx.Client]
 ) -> None:
     route = ROUTES[name]
+    client = ask(route)
     asking = asking_values(field)
     assert asking
     for value in asking:
@@ -86,19 +114,24 @@ def test_a_guarded_field_is_refused_by_name_and_accepted_at_its_neutral_values(
 
 
 @pytest.mark.parametrize(("name", "field"), cases("inert"))
-def test_an_inert_field_changes_no_byte_of_the_answer(name: str, field: RequestField, client: httpx.Client) -> None:
+def test_an_inert_field_changes_no_byte_of_the_answer(
+    name: str, field: RequestField, ask: Callable[[Route], httpx.Client]
+) -> None:
     route = ROUTES[name]
+    client = ask(route)
     plain = route.text(client.post(route.path, json=route.body(name, field.path, None)))
     for value in ANYTHING:
         assert route.text(client.post(route.path, json=route.body(name, field.path, value))) == plain
 
 
 @pytest.mark.parametrize(("name", "field"), cases("alias"))
-def test_an_alias_with_another_value_is_refused(name: str, field: RequestField, client: httpx.Client) -> None:
+def test_an_alias_with_another_value_is_refused(
+    name: str, field: RequestField, ask: Callable[[Route], httpx.Client]
+) -> None:
     route = ROUTES[name]
+    client = ask(route)
     of = field.schema["x-contract"]["of"]
-    one: Any = ["a"] if of == "stop" else 1
-    other: Any = ["b"] if of == "stop" else 2
+    one, other = ALIASED.get(of, (1, 2))
     body = {**{key: value for key, value in route.base.items() if key != of}, of: one, field.path: other}
     response = client.post(route.path, json=body)
     assert response.status_code == 400

@@ -20,7 +20,7 @@ from tests.support.live import LiveServer, busy, health_of, wait_idle, wait_unti
 from troth import __version__
 from troth._generated.fields import FIELDS, PREFIXES
 from troth._generated.operations import OPERATIONS
-from troth.config.schema import DEFAULT_SOURCE
+from troth.config.models import DEFAULT_SOURCE
 from troth.contract import Neutral
 
 PATH = "/v1/chat/completions"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from troth.config.schema import DEFAULT_SOURCE
+from troth.config.models import DEFAULT_SOURCE
 
 Values = Mapping[str, str]
 

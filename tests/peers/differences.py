@@ -43,12 +43,12 @@ CUT = "an answer that was cut at its budget ends with `response.incomplete`, as 
 SLOTS = "GET /slots is always there, and tells the parameters of each slot"
 TAGS = "models have aliases and no tags"
 ONE_ADDRESS = "`server.host` is one address"
+ASKED_TO_CONTINUE = "a last message of the assistant is answered unless `continue_final_message` asks to go on with it"
 
 NO_REASONING = "reasoning is asked of a model that has none, and refused by name"
 OTHER_VARIABLE = "the template reads its tools from `functions`, a variable that llama-server alone fills"
 
 NOT_YET_PAGE = "not yet: a page at /"
-NOT_YET_PREFILL = "not yet: going on with a last message of the assistant when nothing asks for it"
 NOT_YET_IMAGES = "not yet: images"
 
 # By the test's id below `unit/`; one without its parameters stands for all of them.
@@ -67,8 +67,8 @@ LEFT_OUT: Mapping[str, str] = {
     "test_completion.py::test_completion_prompt_cache": OTHER_TOKENS,
     "test_chat_completion.py::test_chat_completion_cached_tokens": OTHER_TOKENS,
     "test_chat_completion.py::test_chat_template": OTHER_BOS,
-    "test_chat_completion.py::test_chat_template_assistant_prefill": NOT_YET_PREFILL,
-    "test_chat_completion.py::test_invalid_chat_completion_req[messages7]": NOT_YET_PREFILL,
+    "test_chat_completion.py::test_chat_template_assistant_prefill": ASKED_TO_CONTINUE,
+    "test_chat_completion.py::test_invalid_chat_completion_req[messages7]": ASKED_TO_CONTINUE,
     "test_chat_completion.py::test_context_size_exceeded": CONTEXT_FAULT,
     "test_chat_completion.py::test_context_size_exceeded_stream": CONTEXT_FAULT,
     "test_tokenize.py::test_tokenize_with_bos": OTHER_BOS,

@@ -248,6 +248,7 @@ BOTH = [tool(), tool("sub")]
 OLDER_BOTH = [function_of(), function_of("sub")]
 ODD: Body = {"type": "object", "not": {"required": ["a"]}}  # a keyword that no grammar holds
 THOUGHT = [*user("Hi"), {"role": "assistant", "content": "Hello", "reasoning_content": "Greet back."}, *user("Bye")]
+UNWILLING: Body = {"type": "refusal", "refusal": "I would rather not."}
 
 HONOURED: Mapping[str, Shown] = {
     # how the next token is drawn
@@ -427,6 +428,9 @@ HONOURED: Mapping[str, Shown] = {
     "thinking": value("thinking", {"type": "disabled"}, {"type": "enabled"}, thoughts, "thinking"),
     "thinking.type": value("thinking", {"type": "disabled"}, {"type": "enabled"}, thoughts, "thinking"),
     "thinking.budget_tokens": value("thinking", {"budget_tokens": 3}, {"budget_tokens": 6}, thought_tokens, "thinking"),
+    "messages[assistant].refusal": turn(said("assistant", ""), said("assistant", "", refusal="Arr, no!")),
+    "messages[assistant].content[refusal].type": parts("assistant", UNWILLING, UNWILLING | {"type": "x"}, refused),
+    "messages[assistant].content[refusal].refusal": parts("assistant", UNWILLING, UNWILLING | {"refusal": "Arr, no!"}),
     "messages[assistant].reasoning_content": turn(
         said("assistant"), said("assistant", reasoning_content="I am a pirate."), prompt_tokens, "thinking"
     ),

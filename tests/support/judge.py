@@ -209,8 +209,9 @@ def _pattern(path: str) -> str:
     return "".join(f"(?P<{part[1:-1]}>.+)" if part.startswith("{") else re.escape(part) for part in parts)
 
 
-def _templates(path: str) -> bool:
-    return "{" in path
+def _templates(path: str) -> tuple[bool, int]:
+    """Paths without a parameter come first, then those that say more."""
+    return "{" in path, -len(path)
 
 
 def _resolve(document: Document, target: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def state(name: str, lane: Lane) -> ModelState:
 
 def engines(running: Mapping[str, Lane]) -> Engines:
     """The lanes as the routes find them."""
-    return Engines(lambda: [state(name, lane) for name, lane in running.items()], running)
+    return Engines(lambda: [state(name, lane) for name, lane in running.items()], running.__getitem__)
 
 
 def call(parameters: Any) -> Call:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import httpx
 import yaml
 
-from troth.config.schema import DEFAULT_MODEL_ID, DEFAULT_SOURCE
+from troth.config.models import DEFAULT_MODEL_ID, DEFAULT_SOURCE
 
 Found = TypeVar("Found")
 

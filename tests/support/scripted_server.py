@@ -280,10 +280,12 @@ class ScriptedEngine:
         return ScriptedDecoder(self._path, self._options)
 
 
-def _create(path: Path, options: BaseModel, draft: Path | None, extra: Sequence[Path]) -> ScriptedEngine:
+def _create(path: Path, options: BaseModel, beside: registry.Beside) -> ScriptedEngine:
     return ScriptedEngine(path, cast(ScriptedOptions, options))
 
 
 if __name__ == "__main__":
-    registry.REGISTRY["scripted"] = registry.Registration(("chat",), lambda: ScriptedOptions, _create)
+    registry.REGISTRY["scripted"] = (
+        registry.Registration(("chat",), lambda: ScriptedOptions, lambda options: HONOURS, _create),
+    )
     sys.exit(cli.main())

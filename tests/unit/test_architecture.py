@@ -26,14 +26,17 @@ ARROWS: dict[str, set[str]] = {
     "engines": set(),
     "prompt": {"formats", "engines.base"},
     "scheduler": {"engines.base"},
+    "fleet": {"engines.base"},
     "watch": {"engines.base"},
     "conversation": {"policy", "prompt", "reply", "engines.base"},
     "together": {"conversation"},
-    "dialects": {"conversation", "together", "reply", "engines.base"},
+    "deciding": {"conversation", "policy", "reply", "engines.base"},
+    "vectors": {"policy", "reply", "engines.base"},
+    "dialects": {"conversation", "together", "deciding", "vectors", "reply", "engines.base", "fleet"},
     "edge": {"watch"},
     "listening": set(),
 }
-TOP = {"app", "cli", "__main__", "__init__"}
+TOP = {"app", "settings", "keeping", "cli", "__main__", "__init__"}
 
 # Libraries that belong to one room, so that replacing one means reading one room.
 OWNERS = {
@@ -45,6 +48,8 @@ OWNERS = {
     "llama_cpp": {"engines"},
     "prometheus_client": {"watch"},
     "llguidance": {"engines"},
+    "onnxruntime": {"engines"},
+    "tokenizers": {"engines"},
     "jinja2": {"prompt"},
     "httpx": {"sources"},
     "yaml": {"config", "cli"},

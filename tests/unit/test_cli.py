@@ -95,11 +95,13 @@ def test_check_names_every_fault_and_exits_with_1(capsys: pytest.CaptureFixture[
         "troth: 5 faults in the configuration",
         '  troth.yaml:1: server.port: expected an integer from 0 to 65535, got "big"',
         "  troth.yaml:2: auth.api_keys.0: the environment variable TROTH_TEST_UNSET is not set",
-        '  troth.yaml:4: models.0.engine: unknown engine "lama_cpp"; did you mean llama_cpp? Registered: llama_cpp',
+        '  troth.yaml:4: models.0.engine: unknown engine "lama_cpp"; did you mean llama_cpp? Registered: llama_cpp, '
+        "onnx",
         '  troth.yaml:5: contract.guard.0: no request has a field "logit_bais"; did you mean logit_bias?',
         "  troth.yaml:6: limits.queue: unknown key; did you mean queue_max? Accepted here: queue_max, "
         "queue_seconds_max, choices_max, prompts_max, stop_strings_max, stop_bytes_max, logit_bias_max, "
-        "tools_max, grammar_bytes_max, schema_depth_max, template_output_bytes_max, prompt_threads",
+        "tools_max, grammar_bytes_max, schema_depth_max, template_output_bytes_max, vector_requests_max, "
+        "vector_items_max, vector_bytes_max, prompt_threads",
     ]
 
 

@@ -120,6 +120,16 @@ class Silent:
         return None
 
 
+class Standing:
+    """One engine that is always ready."""
+
+    def __init__(self, engine: Generates) -> None:
+        self._engine = engine
+
+    async def ready(self, model: str) -> Generates:
+        return self._engine
+
+
 class Scene:
     """A conversation with one scripted engine, and an account to look at."""
 
@@ -132,7 +142,7 @@ class Scene:
         self.conversation = Conversation(
             policy=Policy([ServedModel("m", "chat", "scripted")], settings, {}, draw_seed=lambda: 42),
             prompts=self.prompts,
-            engines={"m": cast(Generates, self.engine)},
+            engines=Standing(cast(Generates, self.engine)),
             interpreter_factory=Silent,
             on_clamped=self.clamped.append,
         )
@@ -156,7 +166,7 @@ def test_events_arrive_in_order_and_the_account_is_filled() -> None:
 
     assert asyncio.run(scenario()) == list(HELLO)
     assert scene.account == Account(
-        model="m", prompt_tokens=20, cached_tokens=5, answer_tokens=2, queue_seconds=1.5, finish="stop"
+        model="m", route="default", prompt_tokens=20, cached_tokens=5, answer_tokens=2, queue_seconds=1.5, finish="stop"
     )
     assert scene.engine.ticket.cancels > 0
 

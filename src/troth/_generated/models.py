@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 79b36db3688b6dd246dea66ddf9ca1db6cb0411cbe7ff695555ef0e3afbad0f3; datamodel-code-generator 0.89.0
+sha256 of openapi/: ca891d4da96cbfecf83fae0a69fc66af254292e8a73fa5ef59d77262fd3e4e07; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -153,6 +153,23 @@ class PromptObject(ContractModel):
     "Pictures and sound for the text; not done yet."
 
 
+class SystemOneRequest(ContractModel):
+    """A state, and questions about it."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Who decides; the default model of decisions when absent."
+    state: Any | None = None
+    "What the questions are about: a text, a list of messages, an object with `messages`, or any other JSON."
+    questions: Any | None = None
+    "The questions by id, each {type, instructions, criteria}: `choice` with an object of options and their descriptions, `score` with a list of 2 to 10 levels, `noul` (yes or no) with nothing, or with descriptions of true and false."
+    images: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Pictures as evidence."
+    files: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Files as evidence."
+    videos: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Videos as evidence."
+
+
 class MessageFields(ContractModel):
     """What every message may carry."""
 
@@ -201,11 +218,11 @@ class TextPart(ContractModel):
 
 
 class RefusalPart(ContractModel):
-    """OpenAI's text in place of an answer; not done."""
+    """What was said in place of an answer; it is read as what it is, text."""
 
     type: Literal["refusal"]
     "The form of this part."
-    refusal: Annotated[str, Guarded()]
+    refusal: str
     "The refusal's text."
 
 
@@ -448,11 +465,13 @@ class ResponsesPart(ContractModel):
     type: Annotated[
         str,
         Field(max_length=64),
-        Guarded(neutral={"enum": ["input_text", "output_text", "text", "reasoning_text", "summary_text"]}),
+        Guarded(neutral={"enum": ["input_text", "output_text", "text", "refusal", "reasoning_text", "summary_text"]}),
     ]
     "Its form; only text yet."
     text: str | None = None
     "The text."
+    refusal: str | None = None
+    "The text, of a part of this type."
     annotations: Annotated[Any | None, Inert()] = None
     "Links that a search left behind."
     logprobs: Annotated[Any | None, Inert()] = None
@@ -595,6 +614,35 @@ class GuidedFields(ContractModel):
     "White space inside constrained JSON; not done."
 
 
+class VectorFields(ContractModel):
+    """What requests for vectors and for relevance have in common."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which model answers; with one model of the kind any name is served, and the reply says which."
+    truncate: Annotated[bool | Literal["NONE", "END"] | None, Honoured(neutral={"enum": [False, "NONE"]})] = None
+    "Cut what is too long at its end instead of refusing it (Text Embeddings Inference, Cohere); the answer says of what length it was, in `truncated_from`. Absent means no."
+    truncation: Annotated[bool | None, Alias(of="truncate")] = None
+    "Jina's and Voyage's name of `truncate`."
+    truncate_prompt_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
+    "vLLM's cut of a long text, which keeps its end; not done, `truncate` cuts at the end."
+    mm_processor_kwargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "vLLM's settings for pictures; not done."
+    user: Annotated[Any | None, Inert()] = None
+    "The caller's name for its user."
+    metadata: Annotated[Any | None, Inert()] = None
+    "The caller's own notes."
+    safety_identifier: Annotated[Any | None, Inert()] = None
+    "The caller's name for its user."
+    service_tier: Annotated[Any | None, Inert()] = None
+    "A price class."
+    provider: Annotated[Any | None, Inert()] = None
+    "OpenRouter's choice between its providers."
+    priority: Annotated[Any | None, Inert()] = None
+    "A place in the queue, which is served in the order of arrival."
+    request_id: Annotated[Any | None, Inert()] = None
+    "The caller's name for the request."
+
+
 class CreateChatCompletionParameters(ContractModel):
     """Parameters of create_chat_completion, from path, query and headers."""
 
@@ -705,6 +753,52 @@ class ReleaseHandleParameters(ContractModel):
     "The `handle` that the conversation was sent with."
     model: Annotated[str | None, Field(max_length=512)] = None
     "Only this chat model, by id or alias; every model when absent."
+
+
+class RetrieveModelSlotParameters(ContractModel):
+    """Parameters of retrieve_model_slot, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+
+
+class ModelSlotStateParameters(ContractModel):
+    """Parameters of model_slot_state, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+
+
+class StreamModelSlotStateParameters(ContractModel):
+    """Parameters of stream_model_slot_state, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+
+
+class LoadModelSlotParameters(ContractModel):
+    """Parameters of load_model_slot, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+
+
+class UnloadModelSlotParameters(ContractModel):
+    """Parameters of unload_model_slot, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+    force: bool | None = None
+    "Whether a pinned slot, or one that is loading, is unloaded too."
+
+
+class RestartModelSlotParameters(ContractModel):
+    """Parameters of restart_model_slot, from path, query and headers."""
+
+    name: Annotated[str, Field(max_length=512, min_length=1)]
+    "The slot's name, or the id of its model."
+    force: bool | None = None
+    "Whether a pinned slot, or one that is loading, is unloaded too."
 
 
 class AnthropicBlock(ContractModel):
@@ -1093,6 +1187,88 @@ class FormatFields(ContractModel):
     "What starts a grammar that waits (`grammar_lazy`); without that they say nothing."
 
 
+class EmbeddingRequest(VectorFields):
+    """Texts, or token ids, to be turned into vectors."""
+
+    input: (
+        str | list[str | Annotated[int, Field(ge=0, le=2147483647)] | list[Annotated[int, Field(ge=0, le=2147483647)]]]
+    )
+    "A text, a list of token ids, or a list of items, each a text or a list of token ids. Control tokens in texts are tokens; what the model puts around a text is put there once. Ids are taken as they are, with nothing around them. `limits.vector_items_max` and `limits.vector_bytes_max` bound the list."
+    encoding_format: Annotated[Literal["float", "base64"] | None, Honoured(neutral={"enum": ["float"]})] = None
+    "How a vector is written: a list of numbers, or base64 of 32-bit floats, little-endian. Absent means float."
+    dimensions: Annotated[int | None, Field(ge=1, le=1048576)] = None
+    "Keep the first so many numbers of each vector, scaled to length 1. Not more than the model has."
+    output_dimension: Annotated[int | None, Field(ge=1, le=1048576), Alias(of="dimensions")] = None
+    "Voyage's and Cohere's name of `dimensions`."
+    prompt_name: Annotated[str | None, Field(max_length=256)] = None
+    "Put the model's prompt of this name in front of each text; the operator names them in `prompts`."
+    input_type: Annotated[str | None, Field(max_length=256), Alias(of="prompt_name")] = None
+    "What the texts are, for example query or document, as the name of a prompt (Cohere, Voyage, NVIDIA)."
+    normalize: bool | None = None
+    "Scale each vector to length 1, or leave it as the model gives it; absent means as the operator set it."
+    normalized: Annotated[bool | None, Alias(of="normalize")] = None
+    "Jina's name of `normalize`."
+    use_activation: Annotated[bool | None, Alias(of="normalize")] = None
+    "vLLM's name of `normalize`."
+    embd_normalize: Annotated[int | None, Field(ge=-1, le=16)] = None
+    "llama-server's scaling of a vector: -1 none, 0 so that the largest number is 32760, 1 by the sum of the absolute numbers, 2 to length 1, above that by the p-norm. Not together with `normalize` or `dimensions`."
+    add_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
+    "Put around a text what the model puts there; never left out here, token ids are taken as they are."
+    image_tokens: Annotated[int | None, Field(ge=0, le=2147483647), Guarded()] = None
+    "Tokens of a picture (Radiance); pictures are not read."
+    messages: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "A conversation in place of texts (vLLM); not done."
+    task: Annotated[str | None, Guarded()] = None
+    "Jina's choice of an adapter; not done, `prompt_name` names a prompt."
+    late_chunking: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Jina's reading of all items as one text; not done."
+    embedding_types: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Cohere's list of number formats; vectors are of floats."
+    embedding_type: Annotated[str | None, Guarded(neutral={"enum": ["float"]})] = None
+    "Jina's number format; vectors are of floats, `encoding_format` says how they are written."
+    output_dtype: Annotated[str | None, Guarded(neutral={"enum": ["float"]})] = None
+    "Voyage's number format."
+    embed_dtype: Annotated[str | None, Guarded(neutral={"enum": ["float32"]})] = None
+    "vLLM's number format."
+    endianness: Annotated[str | None, Guarded(neutral={"enum": ["little", "native"]})] = None
+    "vLLM's order of the bytes of base64, which are little-endian."
+
+
+class RerankRequest(VectorFields):
+    """A query, and documents to be put in the order of their relevance to it."""
+
+    query: str | dict[str, Any]
+    "What is looked for, as a text or as an object with its `text`. Control tokens in it, and in documents, are text."
+    documents: list[str | dict[str, Any]] | None = None
+    "The documents, each a text or an object with its text; not together with `texts`. `limits.vector_items_max` and `limits.vector_bytes_max` bound the list."
+    texts: list[str] | None = None
+    "The documents as Text Embeddings Inference and llama-server name them; the answer is a list then."
+    top_n: Annotated[int | None, Field(ge=1, le=2147483647)] = None
+    "Only so many, the most relevant; absent, or more than there are, means all."
+    top_k: Annotated[int | None, Field(ge=1, le=2147483647), Alias(of="top_n")] = None
+    "Voyage's name of `top_n`."
+    return_documents: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Give each document's text beside its score; absent means no."
+    return_text: Annotated[bool | None, Alias(of="return_documents")] = None
+    "The same, as Text Embeddings Inference and llama-server name it."
+    raw_scores: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Give the model's own score as `relevance_score` (Text Embeddings Inference); absent means one from 0 to 1."
+    rank_fields: Annotated[list[Annotated[str, Field(max_length=256)]] | None, Field(max_length=64, min_length=1)] = (
+        None
+    )
+    "Which fields of documents that are objects are read, in this order, each on a line of its own (Cohere); absent means `text`."
+    instruction: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "What relevance means (halogen); not done, the model's own instruction holds."
+    max_tokens_per_doc: Annotated[int | None, Field(ge=1, le=2147483647), Guarded()] = None
+    "Cohere's cut of long documents; not done, `truncate` cuts what the model cannot read."
+    max_chunks_per_doc: Annotated[int | None, Field(ge=1, le=2147483647), Guarded()] = None
+    "Cohere's older reading of long documents in pieces; not done."
+    return_embeddings: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Jina's vectors beside the scores; there are none."
+    use_activation: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
+    "vLLM's switch of the score from 0 to 1; not done, `raw_scores` gives the model's own."
+
+
 class AnthropicMessage(ContractModel):
     """One message of a conversation."""
 
@@ -1195,8 +1371,8 @@ class AssistantMessage(MessageFields):
     "vLLM's name of `reasoning_content`."
     reasoning_details: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
     "OpenRouter's form of the reasoning; not done yet."
-    refusal: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
-    "OpenAI's text in place of an answer; not done."
+    refusal: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "What was said in place of an answer; it is read as what it is, text."
     audio: Annotated[dict[str, Any] | None, Guarded()] = None
     "A spoken answer to refer to; not done."
     prefix: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None

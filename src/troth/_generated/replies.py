@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 79b36db3688b6dd246dea66ddf9ca1db6cb0411cbe7ff695555ef0e3afbad0f3; datamodel-code-generator 0.89.0
+sha256 of openapi/: ca891d4da96cbfecf83fae0a69fc66af254292e8a73fa5ef59d77262fd3e4e07; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, ConfigDict, Field
 from troth.contract import ContractModel
+from typing_extensions import TypeAliasType
 
 
 class AnthropicErrorError(ContractModel):
@@ -268,6 +269,48 @@ class FunctionCallDelta(ContractModel):
     "The next piece of the arguments' text."
 
 
+class SystemOneAnswerUsageInputTokensDetails(ContractModel):
+    """Of these tokens."""
+
+    cached_tokens: Annotated[int, Field(ge=0)]
+    "Those that did not have to be read again."
+
+
+class SystemOneAnswerUsage(ContractModel):
+    """What it took."""
+
+    input_tokens: Annotated[int, Field(ge=0)]
+    "Tokens of all prompts, each with the state."
+    output_tokens: Annotated[int, Field(ge=0)]
+    "Always 0."
+    input_tokens_details: SystemOneAnswerUsageInputTokensDetails | None = None
+    "Of these tokens."
+
+
+SystemOneDecisionProbabilitiesAdditionalProperty = TypeAliasType(
+    "SystemOneDecisionProbabilitiesAdditionalProperty", Annotated[float, Field(ge=0.0, le=1.0)]
+)
+
+
+class SystemOneDecision(ContractModel):
+    """One answer. Its keys are those of its type."""
+
+    type: Literal["choice", "score", "noul"]
+    "The question's type."
+    choice: str | None = None
+    "The likeliest option."
+    score: Annotated[float | None, Field(ge=0.0)] = None
+    "The expected level."
+    noul: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
+    "The probability of yes."
+    legend: dict[str, str] | None = None
+    "What the levels mean."
+    probabilities: dict[str, SystemOneDecisionProbabilitiesAdditionalProperty] | None = None
+    "By option or level; 1 in all."
+    confidence: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
+    "0: nothing is preferred; 1: certain."
+
+
 class ErrorDetail(ContractModel):
     """What was wrong, which field, and what would be accepted."""
 
@@ -366,39 +409,6 @@ class MemoryHealth(ContractModel):
     "Whether a sequence can be shortened. Otherwise (recurrent models) saved states are used whole or not at all, and nothing is drafted."
 
 
-class ModelHealth(ContractModel):
-    """One model and how it is doing."""
-
-    id: str
-    "Its name."
-    aliases: list[str] | None = None
-    "Its other names."
-    kind: str
-    "What it is for."
-    engine: str
-    "What computes it."
-    status: Literal["loading", "ready", "failed", "stopped"]
-    "How it is doing."
-    load_progress: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
-    "How much of it is loaded."
-    fault: str | None = None
-    "Why it failed."
-    slots: Annotated[int | None, Field(ge=0)] = None
-    "Requests that it runs at once."
-    context_tokens: Annotated[int | None, Field(ge=0)] = None
-    "Tokens of one context; 0 while it loads."
-    running: Annotated[int | None, Field(ge=0)] = None
-    "Sequences that occupy a slot."
-    queued: Annotated[int | None, Field(ge=0)] = None
-    "Requests that wait for it."
-    longest_wait_s: Annotated[float | None, Field(ge=0.0)] = None
-    "How long the oldest of them has waited."
-    busy_for_s: Annotated[float | None, Field(ge=0.0)] = None
-    "Seconds since it was last idle."
-    details: dict[str, Any] | None = None
-    "The engine's own facts."
-
-
 class ContractTable(ContractModel):
     """The class of every request field of one route for one model."""
 
@@ -416,6 +426,118 @@ class ContractTable(ContractModel):
     "Families of fields by the beginning of their names, each with its class."
     unknown: Literal["ignore", "refuse"] | None = None
     "What happens to any other field."
+
+
+class ModelSlotState(ContractModel):
+    """The state of one slot."""
+
+    name: str
+    "The slot's name."
+    state: Literal["offline", "pulling", "starting", "warming", "ready", "serving", "idle", "unloading", "error"]
+    "Where a model is on its way into memory and out of it."
+    model_id: str
+    "The model that it holds."
+    backend: str
+    "The engine that computes it."
+    message: str
+    "Why it is in this state; may be empty."
+    updated_at: Annotated[float, Field(ge=0.0)]
+    "Since when, in Unix seconds."
+
+
+class ModelSlot(ContractModel):
+    """One slot, and its model."""
+
+    id: str
+    "The slot's name once more."
+    name: str
+    "The slot's name."
+    state: Literal["offline", "pulling", "starting", "warming", "ready", "serving", "idle", "unloading", "error"]
+    "Where a model is on its way into memory and out of it."
+    status: Literal["offline", "pulling", "starting", "warming", "ready", "serving", "idle", "unloading", "error"]
+    "Where a model is on its way into memory and out of it."
+    model_id: str
+    "The model that it holds."
+    backend: str
+    "The engine that computes it."
+    message: str
+    "Why it is in this state; may be empty."
+    updated_at: Annotated[float, Field(ge=0.0)]
+    "Since when, in Unix seconds."
+    kind: str
+    "What the model is for."
+    aliases: list[str]
+    "Further names of the model."
+    pinned: bool
+    "Whether it stays in memory."
+    lazy: bool
+    "Whether it is loaded when it is wanted."
+    load_progress: Annotated[float, Field(ge=0.0, le=1.0)]
+    "How far it is fetched or loaded."
+    loads: Annotated[int, Field(ge=0)]
+    "How often it was loaded."
+    crashes: Annotated[int, Field(ge=0)]
+    "How often in a row it failed."
+    memory_mb: Annotated[float, Field(ge=0.0)]
+    "What it counts for in the budget, in MiB."
+    idle_seconds: Annotated[float | None, Field(...)]
+    "Quiet time until it is unloaded; null for never."
+
+
+class ModelSlotMetrics(ContractModel):
+    """What one slot does and did."""
+
+    state: Literal["offline", "pulling", "starting", "warming", "ready", "serving", "idle", "unloading", "error"]
+    "Where a model is on its way into memory and out of it."
+    model_id: str
+    "The model that it holds."
+    requests_processing: Annotated[int, Field(ge=0)]
+    "Sequences that run."
+    requests_waiting: Annotated[int, Field(ge=0)]
+    "Requests that wait."
+    uptime_seconds: Annotated[float, Field(ge=0.0)]
+    "Since the model was loaded; 0 when it is not."
+    last_used_seconds: Annotated[float, Field(ge=0.0)]
+    "Since it last had something to do."
+    ctx: Annotated[int, Field(ge=0)]
+    "Tokens of one context."
+    prompt_tokens: Annotated[int, Field(ge=0)]
+    "Prompt tokens computed since the start."
+    predicted_tokens: Annotated[int, Field(ge=0)]
+    "Tokens generated since the start."
+    tokens_per_sec: Annotated[float, Field(ge=0.0)]
+    "Tokens generated per second of generating, one answer's rate."
+
+
+class ModelSlotCapacityPerSlot(ContractModel):
+    mem_mb: Annotated[float, Field(ge=0.0)]
+    "What the model counts for, loaded or not."
+    state: Literal["offline", "pulling", "starting", "warming", "ready", "serving", "idle", "unloading", "error"]
+    "Where a model is on its way into memory and out of it."
+    model_id: str
+    "The model that it holds."
+
+
+class ModelSlotCapacitySlotBudget(ContractModel):
+    """Slots in use, and how many there are."""
+
+    used_slots: Annotated[int, Field(ge=0)]
+    "Slots whose model is in memory or on its way."
+    max_slots: Annotated[int, Field(ge=0)]
+    "Slots."
+
+
+class ModelSlotCapacity(ContractModel):
+    """The memory of the models."""
+
+    per_slot: dict[str, ModelSlotCapacityPerSlot]
+    "By name of the slot."
+    slot_budget: ModelSlotCapacitySlotBudget
+    "Slots in use, and how many there are."
+    memory_mb: Annotated[float | None, Field(...)]
+    "The budget of all models; null when there is none."
+    used_mb: Annotated[float, Field(ge=0.0)]
+    "What the loaded ones count for."
 
 
 class Capabilities(ContractModel):
@@ -437,6 +559,8 @@ class Capabilities(ContractModel):
     "It reports log probabilities."
     embedding: bool | None = None
     "It turns text into vectors."
+    rerank: bool | None = None
+    "It tells how relevant documents are to a query."
     image: bool | None = None
     "It reads pictures."
     video: bool | None = None
@@ -775,8 +899,8 @@ class Load(ContractModel):
 class Ping(ContractModel):
     """A sign of life."""
 
-    status: Literal["ok", "loading", "failed", "stopping"]
-    "ok when every model is ready, otherwise loading, failed (an engine could not start or stopped working) or stopping."
+    status: Literal["ok", "degraded", "loading", "failed", "stopping"]
+    "ok when every model is ready or waits to be wanted, degraded when some of several models failed; otherwise loading, failed (no engine works) or stopping."
     model: str | None = None
     "Id of the default model."
     in_flight: Annotated[int | None, Field(ge=0)] = None
@@ -1051,6 +1175,48 @@ class PromptProgress(ContractModel):
     "Milliseconds since the prompt was begun."
 
 
+class Embedding(ContractModel):
+    """One item as a vector."""
+
+    object: Literal["embedding"]
+    "The kind of this object."
+    index: Annotated[int, Field(ge=0)]
+    "Which item of the input it is of."
+    embedding: list[float] | str
+    "The vector, as `encoding_format` asks for it."
+    truncated_from: Annotated[int | None, Field(ge=1)] = None
+    "Tokens that the item had; only when it was cut."
+
+
+class VectorUsage(ContractModel):
+    """Token counts of the request, over all its items."""
+
+    prompt_tokens: Annotated[int, Field(ge=0)]
+    "Tokens that were read, those around the texts included."
+    total_tokens: Annotated[int, Field(ge=0)]
+    "The same number."
+
+
+class RankedDocument(ContractModel):
+    """The document's text as it was read; only when asked for."""
+
+    text: str
+    "The text."
+
+
+class TextScore(ContractModel):
+    """One text's relevance, as Text Embeddings Inference and llama-server tell it."""
+
+    index: Annotated[int, Field(ge=0)]
+    "Which of the texts that were sent it is."
+    score: float
+    "From 0 to 1, or with `raw_scores` what the model gives."
+    text: str | None = None
+    "The text; only when asked for."
+    truncated_from: Annotated[int | None, Field(ge=1)] = None
+    "Tokens that query and text had together; only when the text was cut."
+
+
 class CacheReport(ContractModel):
     """The prefix cache of one model. Counts and milliseconds are totals since the start."""
 
@@ -1189,100 +1355,60 @@ class CompletionPiece(ContractModel):
     "Why the answer ended, in its last chunk."
 
 
+class SystemOneAnswer(ContractModel):
+    """The answers."""
+
+    model: str
+    "Who decided."
+    answers: dict[str, SystemOneDecision]
+    "By the questions' ids."
+    usage: SystemOneAnswerUsage
+    "What it took."
+
+
 class Error(ContractModel):
     """Why a request got no answer. `errors.envelope` of the server's configuration, which `/health` tells as `error_format`, decides which of the two it is."""
 
     error: ErrorDetail | Hal0ErrorDetail
 
 
-class Health(ContractModel):
-    """The server's own account of itself; a field here goes before any other text."""
+class ModelHealth(ContractModel):
+    """One model and how it is doing."""
 
-    status: Literal["ok", "loading", "failed", "stopping"]
-    "ok when every model is ready, otherwise loading, failed (an engine could not start or stopped working) or stopping."
-    error: ErrorDetail | None = None
-    model: Annotated[str | None, Field(...)]
-    "Id of the default model."
-    version: HealthVersion
-    uptime_s: Annotated[float | None, Field(ge=0.0)] = None
-    "Seconds since the start."
-    models: list[ModelHealth]
-    "Every model and how it is doing."
-    endpoints: list[str]
-    "Every route, as method and path."
-    metrics: str | None = None
-    "The path of the metrics."
-    context: Annotated[int | None, Field(ge=0)] = None
-    "Tokens of one context of the default model."
+    id: str
+    "Its name."
+    aliases: list[str] | None = None
+    "Its other names."
+    kind: str
+    "What it is for."
+    engine: str
+    "What computes it."
+    status: Literal["loading", "ready", "failed", "stopped", "offline"]
+    "How it is doing; offline is not in memory."
+    slot: str | None = None
+    "The name of its slot at /api/slots."
+    state: (
+        Literal["offline", "pulling", "starting", "warming", "ready", "serving", "idle", "unloading", "error"] | None
+    ) = None
+    "Where a model is on its way into memory and out of it."
+    load_progress: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
+    "How much of it is loaded."
+    fault: str | None = None
+    "Why it failed."
     slots: Annotated[int | None, Field(ge=0)] = None
-    "Requests that run at once."
-    slot_ctx: Annotated[int | None, Field(ge=0)] = None
-    "Tokens of one slot of the default model."
-    in_flight: Annotated[int, Field(ge=0)]
-    "Requests that are running."
-    busy: bool
-    "Whether a request is running."
-    busy_for_s: Annotated[float, Field(ge=0.0)]
-    "Seconds since an engine was last idle; 0 when idle."
-    queued: Annotated[int, Field(ge=0)]
-    "Requests that wait."
-    queue_cap: Annotated[int | None, Field(ge=0)] = None
-    "Requests that may wait."
-    longest_wait_s: Annotated[float, Field(ge=0.0)]
-    "How long the oldest queued request has waited; 0 when none."
-    stop_ids: list[Annotated[int, Field(ge=0)]] | None = None
-    "Every token id that ends a reply of the default model; empty while it loads."
-    chat_template: ChatTemplateHealth | None = None
-    supported: list[str] | None = None
-    "Request fields that are honoured on chat."
-    accepted_but_ignored: list[str] | None = None
-    "Inert request fields on chat."
-    not_implemented: list[str] | None = None
-    "Guarded request fields on chat."
-    token_budget_aliases: list[str]
-    "The names of the one budget field."
-    max_tokens_default: Annotated[int | None, Field(ge=0)] = None
-    "Budget when none is asked; null is what the context leaves."
-    max_tokens_cap: Annotated[int | None, Field(ge=0)] = None
-    "Largest budget; null is the context."
-    max_tokens_over_cap: Literal["clamp", "400"]
-    "What happens above the cap."
-    unknown_fields: Literal["ignore", "refuse"] | None = None
-    "What happens to fields that are not in this document."
-    streaming: dict[str, Any] | None = None
-    "What the first event of a stream is and how often a quiet one is kept alive."
-    limits: dict[str, Any] | None = None
-    "Bounds of the configuration."
-    error_format: str | None = None
-    "The shape of errors."
-    sampling: dict[str, Any] | None = None
-    "The samplers that are implemented, their order and bounds."
-    server_defaults: dict[str, Any] | None = None
-    "Sampling defaults of the configuration."
-    server_defaults_rule: str | None = None
-    "Which default goes before which."
-    structured_output: dict[str, Any] | None = None
-    "Whether and how answers can be held to a form."
-    tool_calls: dict[str, Any] | None = None
-    "Whether and how functions can be called."
-    reasoning: dict[str, Any] | None = None
-    "Whether and how answers are reasoned about first."
-    thinking_answer_room: Annotated[int, Field(ge=0)] | str | None = None
-    "What a budget keeps for the answer when it is used up by reasoning: in tokens, or in words where a share of the budget counts; 0 is nothing."
-    indexer_budget: dict[str, Any] | None = None
-    "Always null: no engine here has such an index of its memory."
-    request_records: dict[str, Any] | None = None
-    "Always null: requests are not recorded."
-    vision: dict[str, Any] | None = None
-    "Whether pictures are read."
-    cache_counters: str | None = None
-    "The path of the cache's report."
-    prompt_cache: PromptCacheHealth | None = None
-    determinism: DeterminismHealth | None = None
-    speculation: SpeculationHealth | None = None
-    memory: MemoryHealth | None = None
-    contract: dict[str, dict[str, ContractTable]]
-    "The class of every request field, by route and then by model."
+    "Requests that it runs at once."
+    context_tokens: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of one context; 0 while it loads."
+    running: Annotated[int | None, Field(ge=0)] = None
+    "Sequences that occupy a slot."
+    queued: Annotated[int | None, Field(ge=0)] = None
+    "Requests that wait for it."
+    longest_wait_s: Annotated[float | None, Field(ge=0.0)] = None
+    "How long the oldest of them has waited."
+    busy_for_s: Annotated[float | None, Field(ge=0.0)] = None
+    "Seconds since it was last idle."
+    details: dict[str, Any] | None = None
+    "The engine's own facts."
 
 
 class Model(ContractModel):
@@ -1322,6 +1448,12 @@ class Model(ContractModel):
     "Largest budget; null is the context."
     max_tokens_default: Annotated[int | None, Field(ge=0)] = None
     "Budget when none is asked; null is what the context leaves."
+    dimensions: Annotated[int | None, Field(ge=1)] = None
+    "Numbers of a vector; of embedding models that are loaded."
+    pooling: str | None = None
+    "How a vector is made of those of its tokens; of embedding models that are loaded."
+    prompts: list[str] | None = None
+    "The names to send as `prompt_name`; of embedding models."
     capabilities: Capabilities
     aliases: list[str]
     "Other names to send as `model`, sorted."
@@ -1476,6 +1608,36 @@ class Tokens(ContractModel):
     "Their texts, when asked for."
 
 
+class EmbeddingList(ContractModel):
+    """The vectors."""
+
+    id: str
+    "The name of this answer, `embd-` and 24 hexadecimal digits."
+    object: Literal["list"]
+    "The kind of this object."
+    created: Annotated[int, Field(ge=0)]
+    "Unix time in seconds."
+    model: str
+    "The model that answered."
+    data: list[Embedding]
+    "One for each item of the input, in its order."
+    usage: VectorUsage
+
+
+class RerankResult(ContractModel):
+    """One document's relevance."""
+
+    index: Annotated[int, Field(ge=0)]
+    "Which of the documents that were sent it is."
+    relevance_score: float
+    "From 0 to 1, the logistic function of `raw_score`, or what the model itself gives so; with `raw_scores` the same as `raw_score`."
+    raw_score: float
+    "What the model gives."
+    document: RankedDocument | None = None
+    truncated_from: Annotated[int | None, Field(ge=1)] = None
+    "Tokens that query and document had together; only when the document was cut."
+
+
 class AnthropicAnswer(ContractModel):
     """A whole answer."""
 
@@ -1601,6 +1763,96 @@ class CompletionChunk(ContractModel):
     prompt_progress: PromptProgress | None = None
 
 
+class Health(ContractModel):
+    """The server's own account of itself; a field here goes before any other text."""
+
+    status: Literal["ok", "degraded", "loading", "failed", "stopping"]
+    "ok when every model is ready or waits to be wanted, degraded when some of several models failed; otherwise loading, failed (no engine works) or stopping."
+    error: ErrorDetail | None = None
+    model: Annotated[str | None, Field(...)]
+    "Id of the default model."
+    version: HealthVersion
+    uptime_s: Annotated[float | None, Field(ge=0.0)] = None
+    "Seconds since the start."
+    models: list[ModelHealth]
+    "Every model and how it is doing."
+    endpoints: list[str]
+    "Every route, as method and path."
+    metrics: str | None = None
+    "The path of the metrics."
+    context: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of one context of the default model."
+    slots: Annotated[int | None, Field(ge=0)] = None
+    "Requests that run at once."
+    slot_ctx: Annotated[int | None, Field(ge=0)] = None
+    "Tokens of one slot of the default model."
+    in_flight: Annotated[int, Field(ge=0)]
+    "Requests that are running."
+    busy: bool
+    "Whether a request is running."
+    busy_for_s: Annotated[float, Field(ge=0.0)]
+    "Seconds since an engine was last idle; 0 when idle."
+    queued: Annotated[int, Field(ge=0)]
+    "Requests that wait."
+    queue_cap: Annotated[int | None, Field(ge=0)] = None
+    "Requests that may wait."
+    longest_wait_s: Annotated[float, Field(ge=0.0)]
+    "How long the oldest queued request has waited; 0 when none."
+    stop_ids: list[Annotated[int, Field(ge=0)]] | None = None
+    "Every token id that ends a reply of the default model; empty while it loads."
+    chat_template: ChatTemplateHealth | None = None
+    supported: list[str] | None = None
+    "Request fields that are honoured on chat."
+    accepted_but_ignored: list[str] | None = None
+    "Inert request fields on chat."
+    not_implemented: list[str] | None = None
+    "Guarded request fields on chat."
+    token_budget_aliases: list[str]
+    "The names of the one budget field."
+    max_tokens_default: Annotated[int | None, Field(ge=0)] = None
+    "Budget when none is asked; null is what the context leaves."
+    max_tokens_cap: Annotated[int | None, Field(ge=0)] = None
+    "Largest budget; null is the context."
+    max_tokens_over_cap: Literal["clamp", "400"]
+    "What happens above the cap."
+    unknown_fields: Literal["ignore", "refuse"] | None = None
+    "What happens to fields that are not in this document."
+    streaming: dict[str, Any] | None = None
+    "What the first event of a stream is and how often a quiet one is kept alive."
+    limits: dict[str, Any] | None = None
+    "Bounds of the configuration."
+    error_format: str | None = None
+    "The shape of errors."
+    sampling: dict[str, Any] | None = None
+    "The samplers that are implemented, their order and bounds."
+    server_defaults: dict[str, Any] | None = None
+    "Sampling defaults of the configuration."
+    server_defaults_rule: str | None = None
+    "Which default goes before which."
+    structured_output: dict[str, Any] | None = None
+    "Whether and how answers can be held to a form."
+    tool_calls: dict[str, Any] | None = None
+    "Whether and how functions can be called."
+    reasoning: dict[str, Any] | None = None
+    "Whether and how answers are reasoned about first."
+    thinking_answer_room: Annotated[int, Field(ge=0)] | str | None = None
+    "What a budget keeps for the answer when it is used up by reasoning: in tokens, or in words where a share of the budget counts; 0 is nothing."
+    indexer_budget: dict[str, Any] | None = None
+    "Always null: no engine here has such an index of its memory."
+    request_records: dict[str, Any] | None = None
+    "Always null: requests are not recorded."
+    vision: dict[str, Any] | None = None
+    "Whether pictures are read."
+    cache_counters: str | None = None
+    "The path of the cache's report."
+    prompt_cache: PromptCacheHealth | None = None
+    determinism: DeterminismHealth | None = None
+    speculation: SpeculationHealth | None = None
+    memory: MemoryHealth | None = None
+    contract: dict[str, dict[str, ContractTable]]
+    "The class of every request field, by route and then by model."
+
+
 class ModelList(ContractModel):
     """The models, in OpenAI's, Anthropic's and llama-server's shapes at once."""
 
@@ -1616,6 +1868,22 @@ class ModelList(ContractModel):
     "Id of the last model; null when there is none."
     models: list[LlamaModel] | None = None
     "The same models, as llama-server lists them a second time."
+
+
+class RerankList(ContractModel):
+    """The documents, the most relevant first."""
+
+    id: str
+    "The name of this answer, `rerank-` and 24 hexadecimal digits."
+    object: Literal["list"]
+    "The kind of this object."
+    created: Annotated[int, Field(ge=0)]
+    "Unix time in seconds."
+    model: str
+    "The model that answered."
+    results: list[RerankResult]
+    "The most relevant first; of equal ones, that which was sent first."
+    usage: VectorUsage
 
 
 class ChatChoice(ContractModel):

@@ -6,14 +6,18 @@ The checks look at values as written, so that they speak even when other setting
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from troth.config.document import Written, store
 from troth.config.faults import KeyPath, dotted, nearest, shown
+from troth.config.models import ModelSettings
+from troth.engines.registry import Isolating
 from troth.sources.address import parse_address
 from troth.sources.faults import SourceFault
+
+SLOT_WORDS = ("metrics", "capacity")  # paths beside those of the slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,16 @@ class Known:
     guardable: frozenset[str]  # request fields, by wire path
     folders: tuple[Path, ...]  # where relative paths are looked up
     call_formats: tuple[str, ...] = ()
+    isolating: Isolating = field(default_factory=dict)  # which engines may live in a process of their own
+    engine_kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of model; none: not checked
+
+
+# Keys of a model's entry that say something about models of some kinds only.
+BELONG = {
+    ("chat", "decision"): ("chat_template", "draft_source", "draft_sha256"),
+    ("chat",): ("call_format", "sampling", "decides"),
+    ("embedding",): ("prompts",),
+}
 
 
 def check(written: Written, known: Known) -> None:
@@ -31,9 +45,12 @@ def check(written: Written, known: Known) -> None:
     _check_names(written)
     for index, entry in entries(written):
         _check_engine(written, ("models", index, "engine"), entry, known)
+        _check_isolation(written, ("models", index, "isolation"), entry, known)
+        _check_kind(written, ("models", index, "kind"), entry, known)
         _check_source(written, ("models", index, "source"), entry.get("source"))
         _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
         _check_extra(written, ("models", index, "options"), entry)
+        _check_source(written, ("models", index, "tokenizer_source"), entry.get("tokenizer_source"))
         _check_draft(written, ("models", index, "draft_source"), entry)
         _check_call_format(written, ("models", index, "call_format"), entry, known)
         _check_template(written, ("models", index, "chat_template"), entry, known)
@@ -54,9 +71,13 @@ def _check_names(written: Written) -> None:
         aliases = entry.get("aliases")
         named: list[tuple[KeyPath, Any]] = [(("models", index, "id"), entry.get("id"))]
         named += [(("models", index, "aliases", at), alias) for at, alias in enumerate(_items(aliases))]
+        if entry.get("slot") not in (entry.get("id"), *_items(aliases)):  # its own names may be the slot's too
+            named.append((("models", index, "slot"), entry.get("slot")))
         for path, name in named:
             if not isinstance(name, str) or path in written.unreadable:
                 continue
+            if path[-1] == "slot" and (name in SLOT_WORDS or "/" in name):
+                written.fault(path, f"{shown(name)} is part of a path at /api/slots: choose another name")
             if name in owners:
                 first = owners[name]
                 written.fault(path, f"the name {shown(name)} is taken by {dotted(first)} ({written.place(first)})")
@@ -68,6 +89,41 @@ def _check_engine(written: Written, path: KeyPath, entry: Mapping[str, Any], kno
     engine = entry.get("engine")
     if isinstance(engine, str) and engine not in known.engine_names and path not in written.unreadable:
         written.fault(path, f"unknown engine {shown(engine)}{_meant(engine, known.engine_names)}")
+
+
+def _check_isolation(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:
+    engine, kind = (entry.get(name, ModelSettings.model_fields[name].default) for name in ("engine", "kind"))
+    if entry.get("isolation") != "process" or engine not in known.engine_names:
+        return
+    uncarried = known.isolating.get((engine, kind))
+    if uncarried is None:
+        what = f"{kind} models of the engine {engine}"
+        written.fault(path, f"{what} cannot live in a process of their own; accepted here: thread")
+        return
+    options = entry.get("options")
+    for name, words in uncarried.items():
+        if isinstance(options, dict) and options.get(name):
+            written.fault(path, f"{words} (options.{name}) cannot cross to another process; accepted here: thread")
+
+
+def _check_kind(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:
+    kind, engine = entry.get("kind", "chat"), entry.get("engine", "llama_cpp")
+    if not isinstance(kind, str) or not isinstance(engine, str) or path in written.unreadable:
+        return
+    kinds = known.engine_kinds.get(engine)
+    if kinds is not None and kind not in kinds:
+        others = [name for name, served in known.engine_kinds.items() if kind in served]
+        cure = f"; {' and '.join(others)} can" if others else ""
+        written.fault((*path[:-1], "engine"), f"{engine} cannot serve a model of the kind {shown(kind)}{cure}")
+    for owners, names in BELONG.items():
+        for name in names:
+            if kind not in owners and entry.get(name) not in (None, {}, [], "", False):
+                of = " and ".join(owners)
+                written.fault(
+                    (*path[:-1], name), f"says something about {of} models only; this one is of the kind {kind}"
+                )
+    if entry.get("tokenizer_source") is not None and engine != "onnx":
+        written.fault((*path[:-1], "tokenizer_source"), f"is for the engine onnx; {engine} finds the tokenizer itself")
 
 
 def _check_call_format(written: Written, path: KeyPath, entry: Mapping[str, Any], known: Known) -> None:

@@ -18,11 +18,13 @@ from pydantic import BaseModel, ValidationError
 from troth.config.checks import Known, check, entries
 from troth.config.document import Written, place_for, put, read_document, store
 from troth.config.faults import ConfigFaults, Fault, KeyPath, nearest, shown
+from troth.config.models import DEFAULT_MODEL_ID, DEFAULT_SOURCE, ModelSettings
 from troth.config.origins import origins_of
-from troth.config.schema import DEFAULT_MODEL_ID, DEFAULT_SOURCE, Config, HubSettings, ModelSettings
+from troth.config.schema import Config, HubSettings
 from troth.config.words import Shape
+from troth.engines.registry import Isolating
 
-EngineOptions = Callable[[str], type[BaseModel]]
+EngineOptions = Callable[[str, str], type[BaseModel]]  # of an engine's name and a kind of model
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ def load(
     engine_names: tuple[str, ...],
     guardable: frozenset[str],
     call_formats: tuple[str, ...] = (),
+    isolating: Isolating | None = None,
+    engine_kinds: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Loaded:
     """The effective configuration, from defaults, the file, `--set` texts and flags by dotted key.
 
@@ -119,10 +123,13 @@ def load(
     _lay_over(written, sets, flags or {})
     _fill_in(written)
 
-    units = _units(written, engine_options, engine_names)
+    kinds = engine_kinds or {}
+    units = _units(written, engine_options, engine_names, kinds)
     _retype(written, units)
     folder = path.parent.resolve() if path is not None else Path.cwd()
-    check(written, Known(engine_names, guardable, (folder, Path.cwd()), call_formats))
+    check(
+        written, Known(engine_names, guardable, (folder, Path.cwd()), call_formats, isolating or {}, engine_kinds or {})
+    )
     judge = _Judge(written, units)
     judge.judge()
 
@@ -184,12 +191,18 @@ def _fill_in(written: Written) -> None:
             entry["options"] = {}
 
 
-def _units(written: Written, engine_options: EngineOptions, engine_names: tuple[str, ...]) -> list[_Unit]:
+def _units(
+    written: Written,
+    engine_options: EngineOptions,
+    engine_names: tuple[str, ...],
+    engine_kinds: Mapping[str, tuple[str, ...]],
+) -> list[_Unit]:
     units = [_Unit(Config, (), Shape.of(Config))]
     for index, entry in entries(written):
         engine = entry.get("engine", ModelSettings.model_fields["engine"].default)
-        if engine in engine_names:
-            model = engine_options(engine)
+        kind = entry.get("kind", ModelSettings.model_fields["kind"].default)
+        if engine in engine_names and kind in engine_kinds.get(engine, (kind,)):
+            model = engine_options(engine, kind)
             units.append(_Unit(model, ("models", index, "options"), Shape.of(model)))
     return units
 

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from troth.config.document import Written
 from troth.config.faults import KeyPath, dotted
-from troth.config.schema import Config, SamplingSettings
+from troth.config.models import SamplingSettings
+from troth.config.schema import Config
 from troth.domain import Sampling
 
 MASK = "********"

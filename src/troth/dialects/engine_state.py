@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -55,15 +55,17 @@ def owner_of(call: Call) -> str | None:
 class Engines:
     """Finds the chat models that a request is about."""
 
-    def __init__(self, served: Callable[[], Sequence[ModelState]], engines: Mapping[str, Observed]) -> None:
-        """`served` returns at once; `engines` has the engine of every chat model by the model's id."""
+    def __init__(self, served: Callable[[], Sequence[ModelState]], find: Callable[[str], Observed]) -> None:
+        """`served` returns at once; `find` gives the engine of a chat model by the model's id, or raises Unavailable
+        while it is not in memory."""
         self._served = served
-        self._engines = engines
+        self._find = find
 
     def one(self, name: str | None) -> Served:
-        """The chat model of this id or alias; without a name the default one, loaded or not.
+        """The chat model of this id or alias; without a name the default one.
 
-        Raises NotFound naming the ids that are served, NotImplementedHere when there is no chat model.
+        Raises NotFound naming the ids that are served, NotImplementedHere when there is no chat model, Unavailable when
+        it is not in memory.
         """
         chats = tuple(state for state in self._served() if state.model.kind == CHAT)
         default = default_chat(chats)
@@ -88,7 +90,7 @@ class Engines:
         return [self._of(state) for state in ready] or [self.one(None)]
 
     def _of(self, state: ModelState) -> Served:
-        return Served(state, self._engines[state.model.id])
+        return Served(state, self._find(state.model.id))
 
 
 def held_tokens(slot: SlotReport) -> int:

@@ -148,6 +148,8 @@ def _model(state: ModelState) -> dict[str, Any]:
         "kind": state.model.kind,
         "engine": state.model.engine,
         "status": report.status,
+        "slot": state.slot or state.model.id,
+        "state": state.slot_state,
         "load_progress": round(min(max(report.load_progress, 0.0), 1.0), 3),
         "fault": report.fault,
         "slots": report.slots,

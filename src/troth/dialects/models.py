@@ -13,6 +13,7 @@ from troth.domain import Answer, Call, Whole
 from troth.errors import NotFound
 
 OWNER = "troth"
+VECTOR_KINDS = ("embedding", "rerank")
 TEXT_KINDS = frozenset({"chat", "completion", "embedding", "rerank"})
 
 
@@ -63,6 +64,37 @@ def entry(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
     if context is not None:
         meta["n_ctx"] = context
     answer = context - 1 if context is not None else None
+    if model.kind in VECTOR_KINDS:
+        return _identity(state) | _vector_sizes(state) | {"meta": meta}
+    return _identity(state) | {
+        "max_model_len": context,
+        "context_length": context,
+        "max_input_tokens": answer,  # one token is left to answer with
+        "max_tokens": answer if facts.cap_tokens is None or answer is None else min(answer, facts.cap_tokens),
+        "max_tokens_cap": facts.cap_tokens,
+        "max_tokens_default": facts.default_tokens,
+        "capabilities": dict(capabilities(state, facts.guard)),
+        "meta": meta,
+    }
+
+
+def _vector_sizes(state: ModelState) -> dict[str, Any]:
+    """The sizes of a model that gives no text: it reads whole contexts, and what it gives has no tokens."""
+    context, details = state.report.context_tokens or None, state.report.details
+    sizes: dict[str, Any] = {
+        "max_model_len": context,
+        "context_length": context,
+        "max_input_tokens": context,
+        "capabilities": dict(capabilities(state, frozenset())),
+    }
+    if state.model.kind == "embedding":
+        sizes |= {name: details[name] for name in ("dimensions", "pooling") if name in details}
+        sizes["prompts"] = list(state.model.prompts)
+    return sizes
+
+
+def _identity(state: ModelState) -> dict[str, Any]:
+    model = state.model
     return {
         "id": model.id,
         "object": "model",
@@ -75,16 +107,8 @@ def entry(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
         "kind": model.kind,
         "root": state.root,
         "parent": None,
-        "max_model_len": context,
-        "context_length": context,
-        "max_input_tokens": answer,  # one token is left to answer with
-        "max_tokens": answer if facts.cap_tokens is None or answer is None else min(answer, facts.cap_tokens),
-        "max_tokens_cap": facts.cap_tokens,
-        "max_tokens_default": facts.default_tokens,
-        "capabilities": dict(capabilities(state, facts.guard)),
         "aliases": sorted(model.aliases),
         "tags": [],
-        "meta": meta,
     }
 
 

@@ -50,10 +50,10 @@ class OpenAIChat:
             finally:
                 opened.cancel()
             answer = whole(reply, heading, telling)
-            return Whole(answer | {"__verbose": verbose_of(self._prepared(opened), reply)} if body.verbose else answer)
+            return Whole(answer | {"__verbose": verbose_of(_prepared(opened), reply)} if body.verbose else answer)
         chunks: Chunks = ChatChunks(heading, telling, choices=ask.choices)
         if body.verbose:
-            chunks = VerboseChunks(chunks, heading, self._prepared(opened))
+            chunks = VerboseChunks(chunks, heading, _prepared(opened))
         fault = fault_frame(shape_of("openai", self._settings.envelope))
         stream = frames(opened, chunks, self._settings.first_event, fault)
         await anext(stream)
@@ -63,6 +63,6 @@ class OpenAIChat:
             stack.pop_all()
         return Stream(stream, KEEPALIVE, fault(BROKEN))
 
-    def _prepared(self, opened: Opened) -> Prepared:
-        """What `opened` was made of."""
-        return Prepared(opened.plan, opened.prompt, self._conversation.engines[opened.plan.model.id])
+
+def _prepared(opened: Opened) -> Prepared:
+    return Prepared(opened.plan, opened.prompt, opened.engine)

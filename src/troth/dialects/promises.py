@@ -17,6 +17,7 @@ from troth.dialects.served import ModelState
 from troth.domain import ServedModel
 
 CHAT_FIELDS = "ChatCompletionRequest"
+KINDS = {"EmbeddingRequest": "embedding", "RerankRequest": "rerank"}  # of the models that read a request; else chat
 NO_MODEL = "*"  # in place of a model's id, on routes where none takes part
 Table = dict[str, Any]  # ContractTable of the document
 
@@ -34,7 +35,8 @@ def contract(models: Iterable[ServedModel], guard: frozenset[str], unknown: str)
         requests = [name for name in (operation.body_model, operation.parameters_model) if name and name in FIELDS]
         by_model: dict[str, Table] = {}
         if operation.body_model in FIELDS:
-            by_model = {model.id: _joined(requests, model.honours, guard) for model in served}
+            kind = KINDS.get(str(operation.body_model), "chat")
+            by_model = {model.id: _joined(requests, model.honours, guard) for model in served if model.kind == kind}
         elif requests:
             by_model = {NO_MODEL: _joined(requests, None, guard)}
         if by_model:
@@ -103,6 +105,7 @@ def capabilities(state: ModelState, guard: frozenset[str]) -> Mapping[str, bool]
         "grammar": "grammar" in done,
         "logprobs": "logprobs" in done,
         "embedding": model.kind == "embedding",
+        "rerank": model.kind == "rerank",
         "image": model.kind == "image",
         "video": model.kind == "video",
         "audio": model.kind in ("speech", "transcription"),

@@ -124,4 +124,10 @@ def _thought(item: ResponsesItem, path: str) -> str | None:
 def _text(content: Any, path: str) -> str:  # a text, parts, or None
     if isinstance(needed(content, path), str):
         return str(content)
-    return "\n".join(needed(part.text, f"{path}.{number}.text") for number, part in enumerate(content))
+    return "\n".join(_said(part, f"{path}.{number}") for number, part in enumerate(content))
+
+
+def _said(part: Any, path: str) -> str:
+    """The text of one part."""
+    field = "refusal" if part.type == "refusal" else "text"
+    return str(needed(getattr(part, field), f"{path}.{field}"))

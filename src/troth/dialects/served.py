@@ -11,7 +11,7 @@ from troth.domain import ServedModel
 from troth.engines.base import EngineReport, Vocabulary
 from troth.envelopes import Envelope
 
-Readiness = Literal["ok", "loading", "failed", "stopping"]
+Readiness = Literal["ok", "degraded", "loading", "failed", "stopping"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,8 @@ class ModelState:
 
     model: ServedModel
     report: EngineReport
+    slot: str = ""  # the name of its place
+    slot_state: str = "ready"
     vocabulary: Vocabulary | None = None  # None until the model is loaded
     root: str = ""  # where the model came from, as configured
     created: int = 0  # Unix seconds: when it began to be served
@@ -65,12 +67,12 @@ class ServerFacts:
 
 
 def readiness(states: tuple[ModelState, ...]) -> Readiness:
-    """`ok` when every model answers; otherwise the worst that is known."""
-    statuses = {state.report.status for state in states}
+    """`ok` when every model answers or waits to be wanted; `degraded` when others answer; else the worst known."""
+    statuses = [state.report.status for state in states]
     if "stopped" in statuses:
         return "stopping"
     if "failed" in statuses:
-        return "failed"
+        return "degraded" if "ready" in statuses else "failed"
     return "loading" if "loading" in statuses else "ok"
 
 

@@ -16,6 +16,7 @@ from troth.errors import NotImplementedHere
 
 METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 RETRY = {"Retry-After": "1"}
+WELL = ("ok", "degraded")  # requests can be answered
 
 
 class Status:
@@ -31,14 +32,14 @@ class Status:
         self._written: tuple[object, bytes] = (None, b"")  # the lasting account, and what it was written for
 
     async def health(self, call: Call) -> Answer:
-        """The server's account of itself: 200 when every model is ready, else 503 with the same body."""
+        """The server's account of itself: 200 when models answer, else 503 with the same body."""
         states = tuple(self._served())
         now = momentary(states)
-        if now["status"] != "ok":
+        if now["status"] not in WELL:
             # llama-server's clients look for an error object while the model loads.
             now["error"] = {"message": _trouble(states), "type": "unavailable_error", "code": 503}
         body = json.dumps(now, separators=(",", ":")).encode()[:-1] + b"," + self._lasting(states)[1:]
-        return Whole(body) if now["status"] == "ok" else Whole(body, status=503, headers=RETRY)
+        return Whole(body) if now["status"] in WELL else Whole(body, status=503, headers=RETRY)
 
     async def ping(self, call: Call) -> Answer:
         """A sign of life: 200 when every model is ready, else 503 with the same body."""
@@ -50,7 +51,7 @@ class Status:
             "in_flight": sum(state.report.running for state in states),
             "queue_cap": self._facts.queue_max,
         }
-        return Whole(body) if status == "ok" else Whole(body, status=503, headers=RETRY)
+        return Whole(body) if status in WELL else Whole(body, status=503, headers=RETRY)
 
     async def version(self, call: Call) -> Answer:
         """The releases of this server, of the document it serves and of the default model's engine."""
@@ -100,7 +101,7 @@ def _trouble(states: Sequence[ModelState]) -> str:
     return "; ".join(
         f"{state.model.id}: {state.report.fault or state.report.status}"
         for state in states
-        if state.report.status != "ready"
+        if state.report.status not in ("ready", "offline")
     )
 
 

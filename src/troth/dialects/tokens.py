@@ -41,13 +41,14 @@ class Tokens:
         """The tokens of a text or a conversation; none of nothing. Raises BadRequest for several forms at once."""
         body: TokenizeRequest = call.body
         source = _source(body, call.given)
-        vocabulary = self._conversation.vocabulary(body.model)
-        plan, written = await self._conversation.written(Ask(source=source, model=body.model), call.account)
+        _, engine = await self._conversation.engine(body.model)
+        vocabulary = engine.vocabulary
+        _, written = await self._conversation.written(Ask(source=source, model=body.model), call.account)
         ids = written.tokens.tolist()
         answer: dict[str, Any] = {
             "tokens": [{"id": token, "piece": _piece(token, vocabulary)} for token in ids] if body.with_pieces else ids,
             "count": len(ids),
-            "max_model_len": self._conversation.engines[plan.model.id].context_tokens,
+            "max_model_len": engine.context_tokens,
         }
         if body.return_token_strs:
             answer["token_strs"] = [vocabulary.piece(token).decode("utf-8", "replace") for token in ids]
@@ -75,15 +76,15 @@ class Tokens:
         """How a model writes text. Raises Unavailable while it loads."""
         parameters: TokenizerInfoParameters = call.parameters
         conversation = self._conversation
-        model = conversation.policy.decide(Ask(source=RawText(()), model=parameters.model)).model
-        vocabulary = conversation.vocabulary(parameters.model)
+        model, engine = await conversation.engine(parameters.model)
+        vocabulary = engine.vocabulary
         script = conversation.prompts.known(model.id)
         return Whole(
             {
                 "model": model.id,
                 "tokenizer_class": model.engine,
                 "vocab_size": vocabulary.size,
-                "model_max_length": conversation.engines[model.id].context_tokens,
+                "model_max_length": engine.context_tokens,
                 "bos_token": vocabulary.bos_text,
                 "eos_token": vocabulary.eos_text,
                 "bos_token_id": _id(vocabulary.bos_text, vocabulary),

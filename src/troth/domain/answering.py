@@ -169,6 +169,11 @@ class Job:
     adapters: Adapters = NO_ADAPTERS
     progress: bool = False
     token_timings: bool = False
+    given: tuple[tuple[int, ...], ...] = ()  # what each choice says, token for token, to learn how likely it is
+
+    def __post_init__(self) -> None:
+        assert not self.given or len(self.given) == len(self.interpreters)
+        assert all(self.given)
 
 
 # ---- scheduler → reply ------------------------------------------------------------------------

@@ -18,6 +18,7 @@ class Account:
 
     request_id: str = ""
     model: str = ""
+    route: str = ""  # the rule that chose the model
     prompt_tokens: int = 0
     cached_tokens: int = 0
     answer_tokens: int = 0
@@ -81,11 +82,11 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: requests have hundreds of them, and each would cost 2 µs more
 class Turn:
     """One message of a conversation: who speaks and the text said. Content is data, never markup.
 
-    A turn of the role `tool` is the result of the call `call_id`.
+    A turn of the role `tool` is the result of the call `call_id`. Nobody writes to one: `replace` makes another.
     """
 
     role: Role
@@ -359,6 +360,13 @@ class ServedModel:
     sampling: Mapping[str, Any] = field(default_factory=dict)  # the operator's defaults for this model
     loras: tuple[float, ...] = ()  # the scale of each adapter where a request names none
     control_vector: bool | None = None  # whether it is added where a request does not say; None: there is none
+    prompts: Mapping[str, str] = field(default_factory=dict)  # what goes in front of texts to be embedded, by name
+    slot: str = ""  # the name of its place
+    also: tuple[str, ...] = ()  # further kinds that it serves
+
+    def serves(self, kind: str) -> bool:
+        """True when routes of this kind may ask it."""
+        return kind == self.kind or kind in self.also
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Rule:
     default: Any
     switched_off: bool = False  # guarded by the operator, not by the document
     advice: str = ""  # of a guarded field: what is accepted
+    words: frozenset[str] = frozenset()  # of a guarded field whose neutral values are texts: these
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,9 @@ class Rules:
     """The rules of one class, computed once."""
 
     fields: Mapping[str, Rule]
-    silent: frozenset[str]  # fields for which there is nothing to do: sent as null or not, they mean the same
-    texts: tuple[str, ...]  # of these, the ones that hold a text or objects: nothing to do only for a text
+    quiet: frozenset[str]  # fields for which there is nothing to do, sent as null or not, but for these two kinds:
+    texts: tuple[tuple[str, str], ...]  # Python's and the client's name of a text or objects that have marks below
+    guards: tuple[tuple[str, frozenset[str]], ...]  # the name of a text that must be one of these words
     inert_prefixes: tuple[str, ...]
     wires: tuple[str, ...]
 
@@ -94,8 +96,9 @@ class Contract:
         }
         rules = Rules(
             fields=by_name,
-            silent=frozenset(name for name, rule in by_name.items() if _is_silent_kind(rule)),
-            texts=tuple(name for name, rule in by_name.items() if _is_silent_kind(rule) and rule.nested),
+            quiet=frozenset(name for name, rule in by_name.items() if _is_quiet(rule)),
+            texts=tuple((name, rule.wire) for name, rule in by_name.items() if _is_quiet(rule) and rule.nested),
+            guards=tuple((name, rule.words) for name, rule in by_name.items() if _is_quiet(rule) and rule.words),
             inert_prefixes=tuple(self.prefixes.get(model.__name__, {})),
             wires=tuple(rule.wire for rule in by_name.values()),
         )
@@ -129,7 +132,10 @@ class Contract:
         if info.is_required() and (neutral is None or neutral.keyword is None):
             advice = "leave out the object that it belongs to"  # without this field there is no such object
         advice += f"; {instead}" if instead else ""
-        return Rule(name, wire, kind, neutral, of, nested, info.is_required(), default, switched_off, advice)
+        words: frozenset[str] = frozenset()
+        if kind == "guarded" and neutral is not None and neutral.keyword == "enum":
+            words = frozenset(value for value in neutral.bound if isinstance(value, str))
+        return Rule(name, wire, kind, neutral, of, nested, info.is_required(), default, switched_off, advice, words)
 
     def _acts(self, model: type[BaseModel]) -> bool:
         """True when visiting an object of this class, or one below it, can change or refuse anything."""
@@ -175,8 +181,8 @@ class Contract:
                 self._descend(item, f"{path}.{key}")
 
     def _descend_list(self, items: list[Any], path: str) -> None:
-        """Nearly every item is a message or a part where a visit would change and refuse nothing: a text without
-        extra fields. Those are passed over in this very loop, since it runs for every message of every request."""
+        """Nearly every item is a message or a part where a visit would change and refuse nothing, but for what is below
+        it. Those are passed over in this very loop, since it runs for every message of every request."""
         below = self._below.get
         for index, item in enumerate(items):
             rules = below(type(item))
@@ -184,12 +190,17 @@ class Contract:
                 if type(item) is not str:
                     self._descend(item, f"{path}.{index}")
                 continue
-            if item.__pydantic_fields_set__ <= rules.silent and not item.__pydantic_extra__:
+            if item.__pydantic_fields_set__ <= rules.quiet and not item.__pydantic_extra__:
                 values = item.__dict__
-                for name in rules.texts:
-                    if type(values[name]) is not str and values[name] is not None:
+                for name, words in rules.guards:
+                    value = values[name]
+                    if value is not None and not (type(value) is str and value in words):
                         break
                 else:
+                    for name, wire in rules.texts:
+                        value = values[name]
+                        if type(value) is not str and value is not None:
+                            self._descend(value, f"{path}.{index}.{wire}")
                     continue
             self._visit(item, rules, f"{path}.{index}.")
 
@@ -252,8 +263,8 @@ def check_guard(guard: Iterable[str], models: Iterable[type[BaseModel]]) -> None
         )
 
 
-def _is_silent_kind(rule: Rule) -> bool:
-    return rule.kind in ("honoured", "inert") and (rule.required or rule.default is None)
+def _is_quiet(rule: Rule) -> bool:
+    return (rule.kind in ("honoured", "inert") or bool(rule.words)) and (rule.required or rule.default is None)
 
 
 def _python_name(model: type[BaseModel], wire: str) -> str:

@@ -7,6 +7,7 @@ import logging
 import re
 import secrets
 import time
+from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,7 +47,7 @@ class Observing:
         async def observed(message: Message) -> None:
             if message["type"] in STARTS:
                 exchange.status = message["status"]
-                message["headers"] = [*message.get("headers", ()), header]
+                message["headers"] = [*message.get("headers", ()), header, *_route(exchange.account)]
             await send(message)
 
         try:
@@ -75,10 +76,18 @@ def _line(exchange: Exchange, status: int, seconds: float) -> str:
     account = exchange.account
     return (
         f"id={account.request_id} operation={exchange.operation} status={status} model={account.model or '-'} "
+        f"route={account.route or '-'} "
         f"prompt_tokens={account.prompt_tokens} cached_tokens={account.cached_tokens} "
         f"answer_tokens={account.answer_tokens} finish={account.finish or '-'} code={exchange.code or '-'} "
         f"queue_seconds={account.queue_seconds:.3f} total_seconds={seconds:.4f}"
     )
+
+
+def _route(account: Account) -> list[tuple[bytes, bytes]]:
+    """Which model was chosen and by which rule, where one was."""
+    if not account.route:
+        return []
+    return [(b"x-troth-route", f"rule={account.route}; model={quote(account.model, safe='/:@+,')}".encode())]
 
 
 def _request_id(scope: Scope) -> str:

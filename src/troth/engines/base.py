@@ -26,10 +26,12 @@ from troth.domain import (
     TokenIds,
     TokenLogprob,
 )
+from troth.domain.vectors import EmbedJob, Item, Reading, RerankJob, Rows, Values
+from troth.errors import EngineFault
 
 State = npt.NDArray[np.uint8]  # the saved memory of one sequence
 FILL_MARKS = ("prefix", "suffix", "middle", "repository", "separator")
-EngineStatus = Literal["loading", "ready", "failed", "stopped"]
+EngineStatus = Literal["loading", "ready", "failed", "stopped", "offline"]
 LoadProgress = Callable[[float], bool | None]  # 0.0 … 1.0, on the engine's thread; False: give up
 
 
@@ -186,7 +188,81 @@ class Generates(Engine, Protocol):
         """The job is in the line. Raises QueueFull, or Unavailable while loading. Called on the event loop."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorFacts:
+    """What a loaded model of vectors or of relevance is; fixed until it is stopped."""
+
+    tokens_max: int  # of one sequence, what the model puts around a text included
+    dimensions: int = 1  # numbers of a vector
+    pooling: str = ""  # how a vector is made of those of its tokens
+    normalizes: bool = True  # vectors have length 1 unless a request says otherwise
+    gives_shares: bool = False  # its scores are from 0 to 1 as they are
+
+
+@runtime_checkable
+class Embeds(Engine, Protocol):
+    """An engine that gives texts as vectors."""
+
+    @property
+    def facts(self) -> VectorFacts:
+        """What the loaded model is. Raises Unavailable while it loads."""
+
+    async def embed(self, job: EmbedJob) -> Rows:
+        """One vector for each item, as the model gives it.
+
+        Raises BadRequest naming an item that cannot be read, QueueFull, QueueTimeout, Unavailable, EngineFault. When
+        the caller stops waiting, what is not computed yet never is.
+        """
+
+
+@runtime_checkable
+class Reranks(Engine, Protocol):
+    """An engine that tells how relevant documents are to a query."""
+
+    @property
+    def facts(self) -> VectorFacts:
+        """What the loaded model is. Raises Unavailable while it loads."""
+
+    async def rerank(self, job: RerankJob) -> Rows:
+        """One score for each document, as the model gives it. Raises and stops as `Embeds.embed` does."""
+
+
 # ---- what a scheduler drives ------------------------------------------------------------------
+
+
+class Encoder(Protocol):
+    """One model that reads whole sequences. `encode` is for one thread, `read` and `pair` for another."""
+
+    facts: VectorFacts
+    vocabulary_size: int
+    batch_tokens: int  # the most that one batch holds; at least `facts.tokens_max`
+    batch_sequences: int
+    pads: bool  # the sequences of a batch take as much as the longest of them
+
+    def read(self, items: Sequence[Item]) -> list[Reading]:
+        """Each item as the model reads it. Control tokens in texts are tokens; ids, known to exist, are as they are."""
+
+    def pair(self, query: str, documents: Sequence[str]) -> list[Reading]:
+        """The query with each document, as the model reads them. Control tokens in texts are text."""
+
+    def encode(self, batch: Sequence[Reading]) -> Values:
+        """A row of `facts.dimensions` numbers for each sequence. Blocks."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """The model's facts, JSON-ready."""
+
+    def close(self) -> None:
+        """All memory is given back."""
+
+
+@runtime_checkable
+class Encodes(Protocol):
+    """An engine that loads an encoder; a vector lane of the scheduler makes it an `Embeds` or a `Reranks`."""
+
+    honours: frozenset[str]
+
+    def open(self, progress: LoadProgress) -> Encoder:
+        """The model is in memory. Blocks; runs on the lane's thread. Raises EngineFault in words."""
 
 
 class DecodeFault(Exception):
@@ -195,6 +271,10 @@ class DecodeFault(Exception):
 
 class DecodeInterrupted(Exception):
     """`interrupt` cut the computation short; every sequence is as it was before the batch."""
+
+
+class EngineGone(EngineFault):
+    """Whatever computed is no more: every further call raises this too. The words say what became of it."""
 
 
 class Guide(Protocol):
@@ -318,6 +398,24 @@ class Decoder(Protocol):
 
     def close(self) -> None:
         """All memory is given back."""
+
+
+@runtime_checkable
+class Distant(Protocol):
+    """What a decoder can do besides when it lives in a process of its own, which takes time to ask and can be lost.
+
+    Once it is lost, whatever waits for an answer of it and whatever asks again raises EngineGone.
+    """
+
+    def foresee(self, picks: Sequence[tuple[Sampler, int]]) -> None:
+        """After `decode` these picks will come first, each followed by those of its row's draft as long as that
+        comes true: they may be made before they are asked for."""
+
+    def when_gone(self, tell: Callable[[EngineGone], None]) -> None:
+        """`tell` is called once, on any thread, when the process has ended without being told to."""
+
+    def kill(self) -> None:
+        """The process ends, whatever it does. Called from any thread."""
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+NESTING_MAX = 100  # of parentheses in a llama.cpp grammar, which is read and written recursively
 ROOT = "root"
 HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 PLAIN_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-"}
@@ -64,6 +65,10 @@ def lark_of(text: str) -> str:
 
     It is read recursively, some three frames for each parenthesis that another stands in. Raises GbnfFault.
     """
+    if "::=" not in text:
+        raise GbnfFault("it has no rule: a rule is written `name ::= …`")
+    if _nesting(text) > NESTING_MAX:
+        raise GbnfFault(f"it is nested deeper than {NESTING_MAX} parentheses")
     rules = _Parser(text).rules()
     if ROOT not in rules:
         raise GbnfFault(f"it has no rule {ROOT!r}")
@@ -72,6 +77,18 @@ def lark_of(text: str) -> str:
             if name not in rules:
                 raise GbnfFault(f"the rule {name!r} is used and not defined")
     return _written(rules)
+
+
+def _nesting(text: str) -> int:
+    """The deepest nesting of parentheses, those in literals counted too."""
+    depth = deepest = 0
+    for letter in text:
+        if letter == "(":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter == ")":
+            depth -= 1
+    return deepest
 
 
 class _Parser:

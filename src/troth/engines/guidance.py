@@ -10,6 +10,8 @@ import json
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,7 +31,6 @@ Allowed = npt.NDArray[np.bool_]  # [vocabulary]
 
 KEPT_GRAMMARS = 64
 WORD_BITS = 32
-NESTING_MAX = 100  # of parentheses in a llama.cpp grammar, which is read and written recursively
 TOO_COMPLEX = "TooComplex"  # ends the words for: a limit was met
 DEAD = ("NoExtension",)  # llguidance's words for: nothing can follow
 FAULT_LENGTH_MAX = 300  # characters of the compiler's words
@@ -74,7 +75,15 @@ class CompiledGrammar:
 class Guides:
     """Compiles grammars for one vocabulary. Safe from any thread."""
 
-    def __init__(self, tokenizer: LLTokenizer, size: int, limits: GrammarLimits | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: LLTokenizer,
+        size: int,
+        limits: GrammarLimits | None = None,
+        in_use: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """`in_use`: what the tokenizer reads stays while one is entered; it may raise Unavailable."""
+        self._in_use = in_use
         self._tokenizer = tokenizer
         self._size = size
         self._limits = limits or GrammarLimits()
@@ -90,6 +99,15 @@ class Guides:
             if (known := self._kept.get(source)) is not None:
                 self._kept.move_to_end(source)
                 return known
+        with self._in_use():
+            compiled = CompiledGrammar(source, self._made(source))
+        with self._lock:
+            self._kept[source] = compiled
+            while len(self._kept) > KEPT_GRAMMARS:
+                self._kept.popitem(last=False)
+        return compiled
+
+    def _made(self, source: GrammarSource) -> LLMatcher:
         from llguidance import LLMatcher
 
         matcher = LLMatcher(self._tokenizer, _assembled(source), log_level=0, limits=self._parser_limits())
@@ -101,12 +119,7 @@ class Guides:
         for text in source.openings:
             if not self._letters.read(text, matcher.deep_copy()):
                 raise GrammarFault(f"it does not begin with its trigger {text.decode('utf-8', 'replace')!r}")
-        compiled = CompiledGrammar(source, matcher)
-        with self._lock:
-            self._kept[source] = compiled
-            while len(self._kept) > KEPT_GRAMMARS:
-                self._kept.popitem(last=False)
-        return compiled
+        return matcher
 
     def _try(self, matcher: LLMatcher) -> None:
         """The first token has been thought of, which is dear for some grammars. Raises GrammarFault without one."""
@@ -371,23 +384,7 @@ def _as_lark(kind: Literal["regex", "gbnf"], text: str) -> str:
 
     if kind == "regex":
         return f"start: /{regex_to_lark(text)}/"
-    if "::=" not in text:
-        raise GrammarFault("it has no rule: a rule is written `name ::= …`")
-    if _nesting(text) > NESTING_MAX:
-        raise GrammarFault(f"it is nested deeper than {NESTING_MAX} parentheses")
     try:
         return lark_of(text)
     except GbnfFault as fault:
         raise GrammarFault(str(fault)[:FAULT_LENGTH_MAX]) from fault
-
-
-def _nesting(text: str) -> int:
-    """The deepest nesting of parentheses, those in literals counted too."""
-    depth = deepest = 0
-    for letter in text:
-        if letter == "(":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif letter == ")":
-            depth -= 1
-    return deepest

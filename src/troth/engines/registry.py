@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from troth.engines.base import Decodes
+    from troth.engines.base import Decodes, Encodes
+
+Beside = Mapping[str, Path]  # further files of a model by what they are: "draft", "tokenizer"
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One engine: how to get its options class and how to create it, both imported on demand."""
+    """What an engine does for some kinds of model: how to get its options class and how to create it, on demand."""
 
     kinds: tuple[str, ...]  # the model kinds that it can serve
     options: Callable[[], type[BaseModel]]
-    create: Callable[[Path, BaseModel, Path | None, Sequence[Path]], Decodes]
+    honours: Callable[[BaseModel], frozenset[str]]  # with these options
+    create: Callable[[Path, BaseModel, Beside], Decodes | Encodes]
+    tokenizer: bool = False  # it needs a file with the tokenizer
+    isolates: bool = False  # it may live in a process of its own: it pickles, and what it does crosses over
+    uncarried: Mapping[str, str] = field(default_factory=dict)  # but for these options, each with what it is for
+
+
+# What the decoder of a process of its own cannot be given yet, by option.
+UNCARRIED = {"mmproj": "pictures and sound"}
 
 
 def _llama_cpp_options() -> type[BaseModel]:
@@ -28,13 +38,88 @@ def _llama_cpp_options() -> type[BaseModel]:
     return LlamaCppOptions
 
 
-def _llama_cpp(path: Path, options: BaseModel, draft: Path | None, extra: Sequence[Path]) -> Decodes:
+def _llama_cpp(path: Path, options: BaseModel, beside: Beside) -> Decodes:
     from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
 
-    return LlamaCpp(path, cast(LlamaCppOptions, options), draft, extra)
+    settings = cast(LlamaCppOptions, options)
+    extra = [beside[f"extra.{number}"] for number in range(len(settings.sources))]
+    return LlamaCpp(path, settings, beside.get("draft"), extra)
 
 
-REGISTRY = {"llama_cpp": Registration(("chat",), _llama_cpp_options, _llama_cpp)}
+def _llama_cpp_honours(options: BaseModel) -> frozenset[str]:
+    from troth.engines.llama_cpp import HONOURS
+
+    return HONOURS
+
+
+def _llama_cpp_embedding_options() -> type[BaseModel]:
+    from troth.engines.llama_cpp.vectors import LlamaEmbeddingOptions
+
+    return LlamaEmbeddingOptions
+
+
+def _llama_cpp_rerank_options() -> type[BaseModel]:
+    from troth.engines.llama_cpp.vectors import LlamaVectorOptions
+
+    return LlamaVectorOptions
+
+
+def _llama_cpp_vectors(kind: str) -> Callable[[Path, BaseModel, Beside], Encodes]:
+    def create(path: Path, options: BaseModel, beside: Beside) -> Encodes:
+        from troth.engines.llama_cpp.vectors import LlamaVectorOptions, LlamaVectors
+
+        return LlamaVectors(path, cast(LlamaVectorOptions, options), kind)
+
+    return create
+
+
+def _onnx_embedding_options() -> type[BaseModel]:
+    from troth.engines.onnx import OnnxEmbeddingOptions
+
+    return OnnxEmbeddingOptions
+
+
+def _onnx_rerank_options() -> type[BaseModel]:
+    from troth.engines.onnx import OnnxOptions
+
+    return OnnxOptions
+
+
+def _onnx(kind: str) -> Callable[[Path, BaseModel, Beside], Encodes]:
+    def create(path: Path, options: BaseModel, beside: Beside) -> Encodes:
+        from troth.engines.onnx import Onnx, OnnxOptions
+
+        return Onnx(path, beside["tokenizer"], cast(OnnxOptions, options), kind)
+
+    return create
+
+
+def _vector_honours(kind: str) -> Callable[[BaseModel], frozenset[str]]:
+    def honours(options: BaseModel) -> frozenset[str]:
+        from troth.engines.vectors import HONOURS
+
+        return HONOURS[kind]
+
+    return honours
+
+
+REGISTRY: dict[str, tuple[Registration, ...]] = {
+    "llama_cpp": (
+        Registration(
+            ("chat", "decision"), _llama_cpp_options, _llama_cpp_honours, _llama_cpp, isolates=True, uncarried=UNCARRIED
+        ),
+        Registration(
+            ("embedding",), _llama_cpp_embedding_options, _vector_honours("embedding"), _llama_cpp_vectors("embedding")
+        ),
+        Registration(("rerank",), _llama_cpp_rerank_options, _vector_honours("rerank"), _llama_cpp_vectors("rerank")),
+    ),
+    "onnx": (
+        Registration(
+            ("embedding",), _onnx_embedding_options, _vector_honours("embedding"), _onnx("embedding"), tokenizer=True
+        ),
+        Registration(("rerank",), _onnx_rerank_options, _vector_honours("rerank"), _onnx("rerank"), tokenizer=True),
+    ),
+}
 
 
 def names() -> tuple[str, ...]:
@@ -42,9 +127,41 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(REGISTRY))
 
 
-def options_of(name: str) -> type[BaseModel]:
-    """The options class of an engine. Raises KeyError for an unknown name."""
-    return REGISTRY[name].options()
+Isolating = Mapping[tuple[str, str], Mapping[str, str]]
+
+
+def isolating() -> Isolating:
+    """What may live in a process of its own, by engine and kind: the options that it cannot have there, with words."""
+    found = ((name, each) for name in names() for each in REGISTRY[name] if each.isolates)
+    return {(name, kind): each.uncarried for name, each in found for kind in each.kinds}
+
+
+def kinds() -> dict[str, tuple[str, ...]]:
+    """The kinds of model that each engine serves, by its name."""
+    return {name: tuple(kind for each in REGISTRY[name] for kind in each.kinds) for name in names()}
+
+
+def registered(name: str, kind: str) -> Registration:
+    """What the engine does for models of the kind. Raises KeyError when it does nothing for them."""
+    found = next((each for each in REGISTRY[name] if kind in each.kinds), None)
+    if found is None:
+        raise KeyError(f"{name} serves no {kind} models")
+    return found
+
+
+def honours(name: str, kind: str, options: BaseModel) -> frozenset[str]:
+    """The request fields that an engine with these options does for models of the kind."""
+    return registered(name, kind).honours(options)
+
+
+def options_of(name: str, kind: str = "chat") -> type[BaseModel]:
+    """The options class of an engine for a kind of model. Raises KeyError for an unknown name or kind."""
+    return registered(name, kind).options()
+
+
+def described() -> dict[str, type[BaseModel]]:
+    """Every options class there is, by engine and kinds in words."""
+    return {f"{name}, kind {' and '.join(each.kinds)}": each.options() for name in names() for each in REGISTRY[name]}
 
 
 def sources(options: object) -> tuple[tuple[str, str | None], ...]:
@@ -53,7 +170,11 @@ def sources(options: object) -> tuple[tuple[str, str | None], ...]:
     return found
 
 
-def create(name: str, path: Path, options: BaseModel, draft: Path | None = None, extra: Sequence[Path] = ()) -> Decodes:
-    """An engine for the model file at `path`, not yet loaded. `options` is an `options_of(name)`, `draft` the file
-    of a smaller model that guesses ahead, `extra` those of `sources(options)`."""
-    return REGISTRY[name].create(path, options, draft, extra)
+def create(name: str, path: Path, options: BaseModel, beside: Beside | None = None) -> Decodes:
+    """An engine for the chat model in the file at `path`, not yet loaded. `options` is an `options_of(name)`."""
+    return cast("Decodes", registered(name, "chat").create(path, options, beside or {}))
+
+
+def create_encoder(name: str, kind: str, path: Path, options: BaseModel, beside: Beside) -> Encodes:
+    """An engine for a model of vectors or of relevance, not yet loaded. `options` is an `options_of(name, kind)`."""
+    return cast("Encodes", registered(name, kind).create(path, options, beside))

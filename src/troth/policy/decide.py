@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from troth.domain import Ask, Budget, Plan, Sampling, ServedModel
 from troth.policy import adapters, budget, fields, forms, limits, naming, sampling
-from troth.policy.terms import FieldRule, PolicySettings, Step, Terms
+from troth.policy.terms import Directory, EverythingHere, FieldRule, PolicySettings, Step, Terms
 
 SEEDS = 2**32 - 1  # seeds are 0 … 2**32 - 2: llama.cpp reads 2**32 - 1 as "pick one"
 
@@ -39,11 +39,12 @@ class Policy:
         settings: PolicySettings,
         rules: Mapping[str, FieldRule],
         draw_seed: Callable[[], int] = draw_seed,
+        directory: Directory | None = None,
     ) -> None:
         """Raises ValueError when a default of the server or of a model names no sampling value."""
         for defaults in (settings.sampling, *(model.sampling for model in catalogue)):
             sampling.check_defaults(defaults)
-        self._terms = Terms(tuple(catalogue), settings, rules, draw_seed)
+        self._terms = Terms(tuple(catalogue), settings, rules, draw_seed, directory or EverythingHere())
 
     def decide(self, ask: Ask, kind: str = "chat") -> Plan:
         """The Ask with every choice made, for a model of `kind`.
@@ -57,6 +58,13 @@ class Policy:
         for step in STEPS:
             plan = step(plan, self._terms)
         return plan
+
+    def pick(self, name: str | None, kind: str, given: frozenset[str]) -> tuple[ServedModel, str]:
+        """The model of `kind` that answers a request which is not continued, only read, and the rule that chose it.
+        Raises as `decide` does."""
+        model, rule = naming.choose(name, kind, self._terms)
+        fields.check_done(given, model, self._terms)
+        return model, rule
 
     def _seed(self, asked: int | None, model: ServedModel) -> tuple[int, str]:
         if asked is not None and asked not in (-1, SEEDS):

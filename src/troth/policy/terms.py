@@ -35,6 +35,28 @@ class PolicySettings:
     schema_depth_max: int = 64
 
 
+class Directory(Protocol):
+    """What is known of models at this moment. Answers at once."""
+
+    def is_loaded(self, model: str) -> bool:
+        """True when requests can be given to the model now."""
+
+    def lister(self, name: str) -> str | None:
+        """The id of the upstream that lists a model of this name, if one is known to."""
+
+
+class EverythingHere:
+    """The directory of a server whose models are all in memory, without upstreams."""
+
+    def is_loaded(self, model: str) -> bool:
+        """Always."""
+        return True
+
+    def lister(self, name: str) -> str | None:
+        """Nobody."""
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """Everything that a step may look at besides the plan: read-only, made once at start."""
@@ -43,6 +65,7 @@ class Terms:
     settings: PolicySettings
     rules: Mapping[str, FieldRule]  # by wire path, as in `Ask.given`
     draw_seed: Callable[[], int]  # 0 … 2**32 - 2
+    directory: Directory = field(default_factory=EverythingHere)
 
 
 Step = Callable[[Plan, Terms], Plan]

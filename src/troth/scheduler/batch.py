@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from troth.domain import NO_ADAPTERS, Adapters
+from troth.engines.base import Sampler
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
 from troth.scheduler.request import Choice, Request
@@ -35,6 +36,11 @@ class Batch:
         """The requests that the batch works for."""
         choices = [*(choice for choice, _ in self.readers), *(turn.choice for turn in self.speakers)]
         return list({id(choice.request): choice.request for choice in choices}.values())
+
+    def picks(self) -> list[tuple[Sampler, int]]:
+        """The picks that are certain: those of who speaks already."""
+        speaking = (turn for turn in self.speakers if not turn.choice.is_reading)
+        return [(turn.choice.sampler, turn.row) for turn in speaking if turn.choice.sampler is not None]
 
 
 def groups(slots: Slots) -> list[Adapters]:

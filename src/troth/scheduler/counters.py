@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(slots=True)
@@ -30,3 +30,10 @@ class Counters:
     decode_seconds: float = 0.0
     sample_seconds: float = 0.0
     emit_seconds: float = 0.0
+
+    def __add__(self, other: Counters) -> Counters:
+        """The totals of two lives of one model; of lengths the longer."""
+        mine, theirs = asdict(self), asdict(other)
+        total = Counters(**{name: mine[name] + theirs[name] for name in mine})
+        total.sequence_tokens_max = max(self.sequence_tokens_max, other.sequence_tokens_max)
+        return total

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from troth.engines.base import Proposer
+from troth.engines.base import EngineGone, Proposer
 from troth.scheduler.counters import Counters
 from troth.scheduler.memory import LEARNING, Memory
 from troth.scheduler.request import Choice
@@ -77,6 +77,8 @@ class Drafter:
         return {slot: draft[:length] for slot, draft in found.items()} if length > 0 else {}
 
     def _draft(self, choice: Choice, *, is_alone: bool) -> list[int]:
+        if choice.given:
+            return list(choice.given[len(choice.said) :][: self.tokens_max])
         memory, prompt = choice.memory, choice.request.job.prompt
         if memory is None:
             memory = choice.memory = Memory(prompt.tokens.tolist())
@@ -106,6 +108,8 @@ class Drafter:
         started = self._clock()
         try:
             draft = proposer.propose(memory.tokens, count)
+        except EngineGone:
+            raise
         except Exception:  # the boundary of a helper: the answers go on without it
             logger.exception("event=draft_model_failed")
             self.proposer = None

@@ -14,9 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from troth.domain import Job
 from troth.engines.base import (
@@ -25,6 +25,8 @@ from troth.engines.base import (
     ConversationReport,
     Decoder,
     Decodes,
+    Distant,
+    EngineGone,
     EngineReport,
     EngineStatus,
     LoadProgress,
@@ -37,7 +39,8 @@ from troth.scheduler.disk_tier import DiskTier
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import CacheLimits, PrefixCache, Saved
-from troth.scheduler.request import Choice, Delivery, Request
+from troth.scheduler.reports import cache_report, conversation_report, slot_report
+from troth.scheduler.request import Delivery, Request
 from troth.scheduler.scheduler import Scheduler, stopping_fault
 from troth.scheduler.ticket import LaneTicket
 
@@ -46,6 +49,7 @@ T = TypeVar("T")
 
 RETRY_SECONDS = 1
 LOADING_RETRY_SECONDS = 2
+HANG_SECONDS = 10.0  # after which a process that was to stop is taken to hang
 # Short calls into the engine's library drop the interpreter lock; with the default 5 ms interval each of
 # them can wait that long to get it back while another Python thread is busy.
 SWITCH_INTERVAL_SECONDS = 0.0005
@@ -80,18 +84,28 @@ class Lane:
         self._thread: threading.Thread | None = None
         self._is_stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended: asyncio.Future[EngineGone | None] | None = None  # the engine that was started last
+        self._counters = Counters()  # of all schedulers, one after the other
+        self._asked: set[concurrent.futures.Future[Any]] = set()  # by those who wait for the scheduler's thread
         self._tickets: dict[int, LaneTicket] = {}  # by id of the request
         self._queued: dict[int, LaneTicket] = {}  # the same, in order of arrival, until started
 
     # ---- life -----------------------------------------------------------------------------------
 
     async def start(self, progress: LoadProgress) -> None:
-        """The model is loaded and the lane takes requests.
+        """The model is loaded and the lane takes requests. May be called again when the engine has ended.
 
         Raises EngineFault with words for the operator, Unavailable when `stop` came first.
         """
         sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+        if self._thread is not None:
+            self._is_stopping = False  # that was for an earlier engine
+            await self._join()
+        if self._is_stopping:
+            raise stopping_fault()
+        self._status, self._fault, self._load_progress = "loading", None, 0.0
         self._loop = loop = asyncio.get_running_loop()
+        self._ended = ended = loop.create_future()
         loaded: asyncio.Future[None] = loop.create_future()
 
         def note(fraction: float) -> bool:
@@ -99,7 +113,7 @@ class Lane:
             progress(fraction)
             return not self._is_stopping
 
-        def settle(fault: Exception | None) -> None:
+        def settle(fault: Refusal | None) -> None:
             if loaded.done():
                 return
             if fault is None:
@@ -111,33 +125,72 @@ class Lane:
             try:
                 decoder = self._engine.load(note)
             except Exception as error:  # the boundary of the thread: whatever failed is the operator's to read
-                fault: Refusal
-                if self._is_stopping:
-                    self._status, fault = "stopped", stopping_fault()
-                else:
-                    fault = error if isinstance(error, Refusal) else EngineFault(f"{type(error).__name__}: {error}")
-                    self._status, self._fault = "failed", str(fault)
-                loop.call_soon_threadsafe(settle, fault)
+                loop.call_soon_threadsafe(settle, self._not_loaded(error))
                 return
-            self._decoder = decoder
-            cache = PrefixCache(self._settings.cache, can_cut=decoder.can_cut, disk=self._disk_tier(decoder))
-            drafts_max = self._settings.draft_tokens_max if decoder.can_cut else 0
-            drafter = Drafter(drafts_max, proposer=decoder.proposer)
-            self._scheduler = Scheduler(decoder, self._post, self._settings.pace, cache, drafter)
-            self._status = "ready"
+            scheduler = self._take(decoder)
             loop.call_soon_threadsafe(settle, None)
-            try:
-                if self._is_stopping:
-                    self._scheduler.stop()  # asked while nobody could be told
-                self._scheduler.run()
-            finally:
-                self._status = "stopped"
-                cache.close()
-                decoder.close()
+            self._run(decoder, scheduler, ended)
 
         self._thread = threading.Thread(target=body, name=f"lane-{self.name}", daemon=True)
         self._thread.start()
         await loaded
+
+    async def gone(self) -> EngineGone | None:
+        """What became of the engine, once it has ended by itself; None when `stop` ended it.
+
+        To be awaited after `start`, which may then be called again.
+        """
+        assert self._ended is not None, "the lane was never started"
+        return await asyncio.shield(self._ended)
+
+    def _not_loaded(self, error: Exception) -> Refusal:
+        """What ended the load, in words. On the lane's thread."""
+        if self._is_stopping:
+            self._status = "stopped"
+            return stopping_fault()
+        fault = error if isinstance(error, Refusal) else EngineFault(f"{type(error).__name__}: {error}")
+        self._status, self._fault = "failed", str(fault)
+        return fault
+
+    def _take(self, decoder: Decoder) -> Scheduler:
+        """The lane is ready, with this decoder. On the lane's thread."""
+        cache = PrefixCache(self._settings.cache, can_cut=decoder.can_cut, disk=self._disk_tier(decoder))
+        drafts_max = self._settings.draft_tokens_max if decoder.can_cut else 0
+        drafter = Drafter(drafts_max, proposer=decoder.proposer)
+        scheduler = Scheduler(decoder, self._post, self._settings.pace, cache, drafter, counters=self._counters)
+        if isinstance(decoder, Distant):
+            decoder.when_gone(scheduler.lose)
+        self._decoder, self._scheduler, self._status = decoder, scheduler, "ready"
+        return scheduler
+
+    def _run(self, decoder: Decoder, scheduler: Scheduler, ended: asyncio.Future[EngineGone | None]) -> None:
+        """The scheduler has run, and the memory is given back. On the lane's thread."""
+        gone: EngineGone | None = None
+        try:
+            if self._is_stopping:
+                scheduler.stop()  # asked while nobody could be told
+            scheduler.run()
+        except EngineGone as fault:
+            gone = fault
+            logger.error("event=engine_gone model=%s error=%s", self.name, fault)
+        finally:
+            self._status, self._fault = ("failed", gone.message) if gone is not None else ("stopped", None)
+            scheduler.cache.close()
+            decoder.close()
+            self._on_loop(self._end, scheduler, ended, gone)
+
+    def _end(self, scheduler: Scheduler, ended: asyncio.Future[EngineGone | None], gone: EngineGone | None) -> None:
+        """Whoever still waits for the engine is told, and so is who awaits `gone`. On the event loop."""
+        fault = gone or stopping_fault()
+        for ticket in list(self._tickets.values()):
+            ticket.fail(fault)
+        self._tickets.clear()
+        for asked in self._asked:
+            if not asked.done():
+                asked.set_exception(fault)
+        if gone is not None and self._scheduler is scheduler:
+            self._decoder = self._scheduler = None
+        ended.set_result(gone)
 
     def _disk_tier(self, decoder: Decoder) -> DiskTier | None:
         """The disk tier that the settings ask for; without the folder that it needs, none, and a warning."""
@@ -155,8 +208,17 @@ class Lane:
         self._is_stopping = True  # a load under way gives up at its next report
         if self._scheduler is not None:
             self._scheduler.stop()
-        if self._thread is not None and self._thread.is_alive():
-            await asyncio.to_thread(self._thread.join)
+        if isinstance(self._decoder, Distant) and not await self._join(HANG_SECONDS):
+            self._decoder.kill()  # it does not answer, and nothing that is left to do needs it
+        await self._join()
+
+    async def _join(self, seconds: float | None = None) -> bool:
+        """True when the lane's thread has ended, within `seconds` if they are given."""
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            return True
+        await asyncio.to_thread(thread.join, seconds)
+        return not thread.is_alive()
 
     # ---- the line -------------------------------------------------------------------------------
 
@@ -210,9 +272,13 @@ class Lane:
 
     def _post(self, deliveries: list[Delivery]) -> None:
         """The deliveries of one step cross to the event loop. On the lane's thread."""
+        self._on_loop(self._hand_out, deliveries)
+
+    def _on_loop(self, tell: Callable[..., None], *what: object) -> None:
+        """The event loop will call `tell` with this. On the lane's thread."""
         assert self._loop is not None
         try:
-            self._loop.call_soon_threadsafe(self._hand_out, deliveries)
+            self._loop.call_soon_threadsafe(tell, *what)
         except RuntimeError:
             logger.info("event=delivery_dropped reason=event_loop_closed")
 
@@ -231,7 +297,7 @@ class Lane:
         if self._status == "loading":
             percent = int(self._load_progress * 100)
             raise Unavailable(f"The model {self.name} is loading: {percent} %.", retry_seconds=LOADING_RETRY_SECONDS)
-        words = self._fault or f"it is {self._status}"
+        words = (self._fault or f"it is {self._status}").removesuffix(".")
         raise Unavailable(
             f"The model {self.name} cannot answer: {words}.",
             retry_seconds=LOADING_RETRY_SECONDS,
@@ -241,53 +307,24 @@ class Lane:
     # ---- what it tells --------------------------------------------------------------------------
 
     def totals(self) -> Counters:
-        """The scheduler's totals; zeros while the model loads."""
-        return self._scheduler.counters if self._scheduler is not None else Counters()
+        """The totals of all schedulers that the lane has had."""
+        return self._counters
 
     def slots(self) -> list[SlotReport]:
         """Every slot now. Raises Unavailable while the model loads."""
         decoder, scheduler = self._ready()
         running = dict(scheduler.slots.running)
-        return [_slot_report(slot, decoder, running.get(slot)) for slot in range(decoder.slots)]
+        return [slot_report(slot, decoder, running.get(slot)) for slot in range(decoder.slots)]
 
     def cache(self) -> CacheReport:
         """The prefix cache now. Raises Unavailable while the model loads."""
         decoder, scheduler = self._ready()
-        cache, counters = scheduler.cache, scheduler.cache.counters
-        saved = cache.conversations()
-        return CacheReport(
-            is_on=cache.is_on,
-            can_cut=decoder.can_cut,
-            entries=len(saved),
-            size_bytes=cache.size,
-            budget_bytes=cache.limits.budget_bytes,
-            held_entries=sum(each.tag.handle is not None for each in saved),
-            memory_entries=sum(each.state is not None for each in saved),
-            disk_entries=sum(each.is_filed for each in saved),
-            disk_bytes=cache.disk_size,
-            disk_budget_bytes=cache.disk_budget,
-            moves=scheduler.counters.moves,
-            **asdict(counters),
-        )
+        return cache_report(scheduler.cache, can_cut=decoder.can_cut, moves=scheduler.counters.moves)
 
     def conversations(self, owner: str | None = None) -> list[ConversationReport]:
         """Saved states, an owner's or all, the most recently used first. Raises Unavailable while the model loads."""
         _, scheduler = self._ready()
-        return [
-            ConversationReport(
-                id=each.id,
-                label=each.tag.label,
-                handle=each.tag.handle,
-                tokens=len(each.tokens),
-                size_bytes=each.size,
-                hits=each.hits,
-                created_at=each.created_at,
-                used_at=each.used_at,
-                in_memory=each.state is not None,
-                on_disk=each.is_filed,
-            )
-            for each in scheduler.cache.conversations(owner)
-        ]
+        return [conversation_report(each) for each in scheduler.cache.conversations(owner)]
 
     async def forget(self, *, state_id: str | None = None, label: str | None = None, owner: str | None = None) -> int:
         """The saved states of this id, label and owner, None meaning any, are gone; returns how many they were."""
@@ -308,10 +345,15 @@ class Lane:
         done: concurrent.futures.Future[T] = concurrent.futures.Future()
 
         def run() -> None:
-            done.set_result(work(scheduler.cache))
+            if not done.done():
+                done.set_result(work(scheduler.cache))
 
-        scheduler.call(run)
-        return await asyncio.wrap_future(done)
+        self._asked.add(done)
+        try:
+            scheduler.call(run)
+            return await asyncio.wrap_future(done)
+        finally:
+            self._asked.discard(done)
 
     def report(self) -> EngineReport:
         """The lane's state now, without waiting for the engine."""
@@ -331,24 +373,5 @@ class Lane:
             can_cut=decoder is not None and decoder.can_cut,
             draft_tokens_max=scheduler.drafter.tokens_max if scheduler is not None else 0,
             prefix_cache_bytes=self._settings.cache.budget_bytes,
-            details=decoder.describe() if decoder is not None else {},
+            details={"isolation": "thread", **decoder.describe()} if decoder is not None else {},
         )
-
-
-def _slot_report(slot: int, decoder: Decoder, choice: Choice | None) -> SlotReport:
-    if choice is None:
-        return SlotReport(id=slot, context_tokens=decoder.context_tokens)
-    request, job = choice.request, choice.request.job
-    return SlotReport(
-        id=slot,
-        context_tokens=decoder.context_tokens,
-        task=request.arrival,
-        prompt_tokens=request.prompt_tokens,
-        cached_tokens=request.cached_tokens,
-        read_tokens=request.read_tokens,
-        answer_tokens=len(choice.said),
-        answer_tokens_max=job.prompt.answer_tokens,
-        has_newline=any(b"\n" in decoder.vocabulary.spoken(token) for token in choice.said),
-        sampling=job.sampling,
-        handle=job.tag.handle,
-    )

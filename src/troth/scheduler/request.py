@@ -44,6 +44,12 @@ class Choice:
     memory: Memory | None = None  # for drafts, once it speaks
 
     @property
+    def given(self) -> tuple[int, ...]:
+        """The tokens that it says, where it has no choice."""
+        given = self.request.job.given
+        return given[self.index] if given else ()
+
+    @property
     def is_reading(self) -> bool:
         """True while prompt tokens remain that this sequence has not been given."""
         return not self.said

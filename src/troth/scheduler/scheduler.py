@@ -19,7 +19,7 @@ The life of a request:
 When all slots are taken, requests wait; one of lower priority number takes the slot of the least urgent,
 which is parked and goes on later as if nothing had happened. No running request ever fails for room.
 
-One thread calls `run`. Only `submit`, `cancel`, `call` and `stop` may be called from others.
+One thread calls `run`. Only `submit`, `cancel`, `call`, `lose` and `stop` may be called from others.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from troth.domain import NO_THOUGHTS, Began, FinishReason, Piece
-from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder
+from troth.domain import NO_THOUGHTS, Began, FinishReason
+from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder, Distant, EngineGone
 from troth.errors import BadRequest, EngineFault, Refusal, Unavailable
 from troth.scheduler.batch import Batch, Turn, compose, groups
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
+from troth.scheduler.hearing import give_sampler, picked, piece_of
 from troth.scheduler.outbox import Deliver, Outbox
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import PrefixCache
@@ -47,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5  # after which another server may listen here
 
-Order = tuple[Literal["submit", "cancel"], Request] | Callable[[], None] | None
+Order = tuple[Literal["submit", "cancel"], Request] | Callable[[], None] | EngineGone | None
 
 
 class Scheduler:
@@ -61,9 +62,11 @@ class Scheduler:
         cache: PrefixCache,
         drafter: Drafter | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        counters: Counters | None = None,
     ) -> None:
+        """`counters`: those of an earlier scheduler, which go on."""
         self.decoder = decoder
-        self.counters = Counters()
+        self.counters = counters or Counters()
         self.cache = cache
         self.slots = Slots(decoder, cache, self.counters)
         self.drafter = drafter or Drafter(tokens_max=0)
@@ -76,6 +79,8 @@ class Scheduler:
         self._alone: Request | None = None  # the request that the batch being computed works for alone
         self._arrivals = 0
         self._is_stopping = False
+        self._gone: EngineGone | None = None
+        self._foresee = decoder.foresee if isinstance(decoder, Distant) else None
 
     # ---- from any thread ------------------------------------------------------------------------
 
@@ -98,24 +103,45 @@ class Scheduler:
         self._inbox.put(None)
         self.decoder.interrupt()
 
+    def lose(self, gone: EngineGone) -> None:
+        """`run` will end as with `stop`, but with this fault: the decoder is no more."""
+        self._inbox.put(gone)
+
     # ---- the loop -------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Steps until `stop`. An error inside a step ends the requests that it worked for, never the loop."""
-        while not self._is_stopping:
-            self.step()
+        """Steps until `stop`. An error inside a step ends the requests that it worked for, never the loop.
+
+        Raises EngineGone when the decoder is lost; every request has ended with it.
+        """
+        try:
+            while not self._is_stopping:
+                self.step()
+        except EngineGone as gone:
+            self._end_all(gone)
+            raise
+        self._end_all(stopping_fault())
+
+    def _end_all(self, fault: Refusal) -> None:
+        """Nobody runs or waits any more; those that did have ended with the fault."""
+        self._is_stopping = True
         self._take_orders()  # what came in meanwhile is answered too
-        self._abandon([*self._line, *self.slots.requests()], stopping_fault())
+        self._abandon([*self._line, *self.slots.requests()], fault)
         self._outbox.flush()
+        self.busy_since = 0.0
 
     def step(self) -> None:
-        """One step: take orders, fill slots, compute one batch, say what came of it."""
+        """One step: take orders, fill slots, compute one batch, say what came of it. Raises EngineGone."""
         self._take_orders()
+        if self._gone is not None:
+            raise self._gone
         try:
             self._admit()
             self._outbox.flush()  # whoever has a slot now is told before the batch is computed
             for adapters in groups(self.slots):
                 self._compute(compose(self.slots, self._pace, self.drafter, adapters))
+        except EngineGone:
+            raise
         except Exception as error:  # the boundary of the step: one bad step must not end the loop
             logger.exception("event=step_failed")
             self._abandon(self.slots.requests(), EngineFault(f"The engine failed: {type(error).__name__}."))
@@ -135,6 +161,8 @@ class Scheduler:
                 self.busy_since = self._clock()
             if order is None:
                 self._is_stopping = True
+            elif isinstance(order, EngineGone):
+                self._gone = order
             elif callable(order):
                 order()
             elif order[0] == "submit":
@@ -179,6 +207,8 @@ class Scheduler:
         if not owners:
             return  # whom this batch was for has ended in an earlier one of this step
         self._alone = owners[0] if len(owners) == 1 else None
+        if self._foresee is not None:
+            self._foresee(batch.picks())
         started, counters = self._clock(), self.counters
         try:
             self.decoder.decode()
@@ -224,13 +254,14 @@ class Scheduler:
         turns = [turn for turn in batch.speakers if not turn.choice.is_reading]
         ready = [(turn.choice, turn.row, turn.draft) for turn in turns]
         ready += [(choice, row, ()) for choice, row in firsts if self._opens(choice)]
-        picks = [(choice.sampler, row) for choice, row, _ in ready if choice.sampler is not None]
-        assert len(picks) == len(ready)
-        for (choice, row, draft), token in zip(ready, self.decoder.pick(picks), strict=True):
+        tokens = picked(self.decoder, [(choice, row) for choice, row, _ in ready])
+        for (choice, row, draft), token in zip(ready, tokens, strict=True):
             if choice.request.is_over:
                 continue  # a sibling failed in this very step and took the request with it
             try:
                 self._hear_all(choice, row, token, draft)
+            except EngineGone:
+                raise
             except Exception as error:  # one answer's fault must not end the others: the boundary of the step
                 logger.exception("event=answer_failed")
                 fault = EngineFault(f"The answer could not be read: {type(error).__name__}.")
@@ -255,18 +286,10 @@ class Scheduler:
 
     def _opens(self, choice: Choice) -> bool:
         """True when the choice may speak: it has its sampler. A budget of zero tokens ends it here."""
-        job = choice.request.job
-        if job.prompt.answer_tokens == 0:
+        if choice.request.job.prompt.answer_tokens == 0:
             self._end(choice, "length")
             return False
-        bias = dict(job.prompt.logit_bias)
-        if job.ignore_eos:
-            bias.update(dict.fromkeys(self.decoder.vocabulary.end_ids, float("-inf")))
-        seed = (job.seed + choice.index) % 0xFFFFFFFF
-        prompt = job.prompt
-        choice.sampler = self.decoder.sampler(
-            job.sampling, seed=seed, prompt=prompt.tokens, bias=bias, steering=prompt.steering, tells=job.as_drawn
-        )
+        give_sampler(self.decoder, choice)
         return True
 
     def _hear_all(self, choice: Choice, row: int, token: int, draft: Sequence[int]) -> None:
@@ -276,8 +299,7 @@ class Scheduler:
         while self._hear(choice, row + accepted, token) and accepted < len(draft) and draft[accepted] == token:
             choice.held += 1
             accepted += 1
-            assert choice.sampler is not None
-            (token,) = self.decoder.pick([(choice.sampler, row + accepted)])
+            (token,) = picked(self.decoder, [(choice, row + accepted)])
         if draft:
             self.drafter.note_draft(choice, len(draft), accepted, self.counters)
             if choice.slot >= 0 and accepted < len(draft):
@@ -300,7 +322,7 @@ class Scheduler:
         if token in self.decoder.vocabulary.end_ids:
             self._end(choice, "stop")
             return False
-        said = choice.interpreter.feed(self._piece(choice, token, row))
+        said = choice.interpreter.feed(piece_of(self.decoder, choice, token, row))
         if said is not None:
             request.events.append(replace(said, timings=request.timings()) if job.token_timings else said)
         if choice.interpreter.finish is not None:
@@ -309,22 +331,10 @@ class Scheduler:
         if guide is not None and guide.is_complete:
             self._end(choice, "stop")
             return False
-        if len(choice.said) == job.prompt.answer_tokens:
+        if len(choice.said) == (len(choice.given) or job.prompt.answer_tokens):
             self._end(choice, "length")
             return False
         return True
-
-    def _piece(self, choice: Choice, token: int, row: int) -> Piece:
-        """The token with its bytes, and its logprobs when they were asked for."""
-        job, vocabulary = choice.request.job, self.decoder.vocabulary
-        write = vocabulary.piece if token in job.prompt.shown_ids else vocabulary.spoken
-        if job.logprobs is None:
-            return Piece(token, write(token))
-        if job.as_drawn and choice.sampler is not None:
-            chosen, others = self.decoder.drawn(choice.sampler, token, job.logprobs)
-        else:
-            chosen, others = self.decoder.logprobs(row, token, job.logprobs)
-        return Piece(token, write(token), chosen, others, job.as_drawn)
 
     # ---- endings --------------------------------------------------------------------------------
 

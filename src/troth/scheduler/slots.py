@@ -12,7 +12,7 @@ import heapq
 import logging
 import time
 
-from troth.engines.base import Decoder, State
+from troth.engines.base import Decoder, EngineGone, State
 from troth.scheduler.counters import Counters
 from troth.scheduler.prefix_cache import PrefixCache
 from troth.scheduler.prefix_tree import common_length
@@ -142,6 +142,8 @@ class Slots:
                 if self.decoder.can_cut:
                     self.decoder.forget(choice.slot, choice.held)  # a draft may reach further than what was said
                 self._keep(choice, self.decoder.save(choice.slot))
+            except EngineGone as gone:  # the answer that has ended is whole, and the next step says what happened
+                logger.info("event=state_not_kept error=%s", gone)
             except Exception:  # whoever continues from here reads it again; the answer that has ended is whole
                 logger.exception("event=state_not_kept")
         if choice.sampler is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from troth.sources.faults import SourceFault
 
@@ -84,3 +85,17 @@ def _hub(source: str, rest: str) -> HubAddress:
 def _is_inside(path: str) -> bool:
     """True for a relative path of plain names: it cannot leave the folder that it is put in."""
     return bool(path) and "\\" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
+
+
+def beside(source: str, name: str) -> str:
+    """The source of the file `name` in the folder of the file that `source` names. Raises: SourceFault."""
+    address = parse_address(source)
+    if isinstance(address, PackageAddress):
+        return f"pypi:{address.name}=={address.version}/{_sibling(address.member, name)}"
+    if isinstance(address, HubAddress):
+        return f"hf:{address.repository}/{_sibling(address.path, name)}@{address.revision}"
+    return str(Path(address.path).with_name(name))
+
+
+def _sibling(path: str, name: str) -> str:
+    return "".join([*path.rpartition("/")[:2], name])

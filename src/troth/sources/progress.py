@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TextIO
+
+logger = logging.getLogger(__name__)
 
 _BAR_CELLS = 30
 _REDRAW_SECONDS = 0.1
@@ -111,6 +114,32 @@ class Bar:
             bar = f"[{'#' * cells}{'.' * (_BAR_CELLS - cells)}] "
         self.stream.write(f"\r\x1b[K{bar}{share(self.done_bytes, self.total_bytes)}")
         self.stream.flush()
+
+
+@dataclass(slots=True)
+class Shares:
+    """The share of a transfer that is here, 0 to 1: for whoever shows it in their own way."""
+
+    report: Callable[[float], None]
+    total_bytes: int | None = None
+
+    def begin(self, title: str, total_bytes: int | None) -> None:
+        """Nothing is here yet."""
+        self.total_bytes = total_bytes
+        self.report(0.0)
+
+    def at(self, done_bytes: int) -> None:
+        """The share is told, where the size is known."""
+        if self.total_bytes:
+            self.report(min(done_bytes / self.total_bytes, 1.0))
+
+    def end(self) -> None:
+        """All of it is here, or it was given up: the next word is the fetcher's."""
+        self.report(1.0)
+
+    def note(self, line: str) -> None:
+        """What a person should know is in the log."""
+        logger.info("event=fetch note=%s", line)
 
 
 def progress_on(stream: TextIO) -> Progress:

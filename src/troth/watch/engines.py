@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Protocol
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
@@ -53,6 +54,17 @@ CACHE_GAUGES = (
     ("size_bytes", "prefix_cache_bytes", "Memory that saved states take."),
     ("budget_bytes", "prefix_cache_budget_bytes", "Memory that they may take; 0 is off."),
 )
+
+
+# Of a model of vectors or of relevance: our total, the metric's name, its help.
+VECTOR_COUNTERS = (
+    ("requests", "vector_requests", "Requests for vectors or relevance that were answered."),
+    ("busy_slots", "vector_sequences", "Items and pairs that were computed."),
+    ("prompt_tokens", "vector_tokens", "Tokens of these."),
+    ("prompt_seconds", "vector_seconds", "Seconds spent on computing them."),
+    ("dropped_sequences", "vector_dropped_sequences", "Items and pairs that nobody waited for any more."),
+)
+VECTOR_BATCH_BOUNDS = ("1.0", "2.0", "4.0", "8.0", "16.0", "32.0", "64.0", "128.0", "256.0", "+Inf")
 
 
 class EngineTotals(Protocol):
@@ -124,6 +136,7 @@ class EngineCollector(Collector):
             yield from self._llama(readings)
         yield from self._own(readings)
         yield from self._own_totals(readings)
+        yield from self._vectors(readings)
 
     def _vllm(self, readings: Mapping[str, _Reading]) -> Iterator[Metric]:
         labels = ["model_name", "engine"]
@@ -216,6 +229,20 @@ class EngineCollector(Collector):
                 for model, reading in readings.items():
                     metric.add_metric([model], reading.cached(ours))
                 yield metric
+
+    def _vectors(self, readings: Mapping[str, _Reading]) -> Iterator[Metric]:
+        of_vectors = {model: reading for model, reading in readings.items() if hasattr(reading.totals, "batch_sizes")}
+        for ours, name, words in VECTOR_COUNTERS:
+            counter = CounterMetricFamily(f"{self.own_prefix}:{name}", words, labels=["model"])
+            for model, reading in of_vectors.items():
+                counter.add_metric([model], reading.total(ours))
+            yield counter
+        sizes = HistogramMetricFamily(f"{self.own_prefix}:vector_batch_size", "Sequences of a batch.", labels=["model"])
+        for model, reading in of_vectors.items():
+            counts = accumulate(getattr(reading.totals, "batch_sizes", ()))
+            buckets = [[bound, count] for bound, count in zip(VECTOR_BATCH_BOUNDS, counts, strict=True)]
+            sizes.add_metric([model], buckets, reading.total("busy_slots"))
+        yield sizes
 
 
 def _token_hit_rate(reading: _Reading) -> float:

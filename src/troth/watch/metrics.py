@@ -17,6 +17,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from troth.domain import Timings, Usage
+from troth.domain.vectors import Rows
 from troth.engines.base import CacheReport, EngineReport
 from troth.watch import buckets
 from troth.watch.engines import ENGINE, EngineCollector, EngineSource, EngineTotals
@@ -203,6 +204,15 @@ class Metrics:
             decode_seconds = finished.timings.predicted_ms / 1000
             self._decode.labels(*labels).observe(decode_seconds)
             self._per_token.labels(*labels).observe(decode_seconds / (finished.usage.answer_tokens - 1))
+
+    def observe_vectors(self, model: str, rows: Rows, total_seconds: float) -> None:
+        """A request for vectors or for relevance was answered, `total_seconds` after it was read."""
+        labels = (model, ENGINE)
+        self._prompt_tokens.labels(*labels).inc(rows.tokens)
+        self._success.labels(*labels, "stop").inc()
+        self._whole.labels(*labels).observe(total_seconds)
+        self._request_prompt.labels(*labels).observe(rows.tokens)
+        self.observe_started(model, rows.queue_seconds)
 
     def observe_broken(self, model: str, choices: int, reason: str) -> None:
         """Choices ended without an answer: "abort" when they were cancelled, "error" when the engine failed."""

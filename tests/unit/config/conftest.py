@@ -39,7 +39,11 @@ def loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     monkeypatch.chdir(tmp_path)
 
     def loaded(
-        text: str | bytes | None = None, *, sets: tuple[str, ...] = (), flags: Mapping[str, object] | None = None
+        text: str | bytes | None = None,
+        *,
+        sets: tuple[str, ...] = (),
+        flags: Mapping[str, object] | None = None,
+        engine_kinds: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Loaded:
         path = None
         if text is not None:
@@ -49,9 +53,11 @@ def loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
             path,
             sets=sets,
             flags=flags,
-            engine_options=lambda _: SmallOptions,
+            engine_options=lambda *_: SmallOptions,
             engine_names=("llama_cpp", "small"),
             guardable=frozenset({"logit_bias", "seed"}),
+            isolating={("llama_cpp", "chat"): {"name": "names"}},
+            engine_kinds=engine_kinds,
         )
 
     return loaded

@@ -34,9 +34,58 @@ def test_an_unknown_engine_names_the_nearest_and_the_registered_ones(refused: Re
     ]
 
 
+def test_an_engine_that_cannot_live_in_a_process_of_its_own_is_refused_there(loading: Load, refused: Refused) -> None:
+    model = "models: [{{id: a, source: a.gguf, engine: {}, isolation: {}}}]"
+
+    assert refused(model.format("small", "process")) == [
+        "troth.yaml:1: models.0.isolation: chat models of the engine small cannot live in a process of their own; "
+        "accepted here: thread"
+    ]
+    assert loading(model.format("small", "thread")).config.models[0].isolation == "thread"
+    assert loading(model.format("llama_cpp", "process")).config.models[0].isolation == "process"
+    assert loading("models: [{id: a, source: a.gguf}]").config.models[0].isolation == "thread"
+
+
+def test_what_cannot_cross_to_another_process_is_refused_beside_isolation(refused: Refused) -> None:
+    assert refused("models: [{id: a, source: a.gguf, isolation: process, options: {name: x}}]") == [
+        "troth.yaml:1: models.0.isolation: names (options.name) cannot cross to another process; accepted here: thread"
+    ]
+
+
 def test_an_unknown_kind_names_the_known_ones(refused: Refused) -> None:
     assert refused("models: [{id: a, source: a.gguf, kind: chatt}]") == [
-        'troth.yaml:1: models.0.kind: expected "chat", got "chatt"; did you mean "chat"?'
+        'troth.yaml:1: models.0.kind: expected one of "chat", "embedding", "rerank", "decision", got "chatt"; did you '
+        'mean "chat"?'
+    ]
+
+
+def test_an_engine_that_cannot_serve_the_kind_is_refused_naming_those_that_can(refused: Refused) -> None:
+    kinds = {"llama_cpp": ("chat", "rerank"), "small": ("chat",)}
+    assert refused("models: [{id: a, source: a, engine: small, kind: rerank}]", engine_kinds=kinds) == [
+        'troth.yaml:1: models.0.engine: small cannot serve a model of the kind "rerank"; llama_cpp can'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "key", "words"),
+    [
+        (
+            "kind: embedding, chat_template: a.jinja",
+            "chat_template",
+            "chat and decision models only; this one is of the kind embedding",
+        ),
+        ("kind: rerank, sampling: {seed: 1}", "sampling", "chat models only; this one is of the kind rerank"),
+        ("prompts: {query: 'Q: '}", "prompts", "embedding models only; this one is of the kind chat"),
+    ],
+)
+def test_what_means_nothing_for_the_kind_is_a_fault(entry: str, key: str, words: str, refused: Refused) -> None:
+    faults = refused(f"models: [{{id: a, source: a, {entry}}}]")
+    assert f"troth.yaml:1: models.0.{key}: says something about {words}" in faults
+
+
+def test_a_tokenizer_is_for_the_engine_that_reads_it(refused: Refused) -> None:
+    assert refused("models: [{id: a, source: a, tokenizer_source: t.json}]") == [
+        "troth.yaml:1: models.0.tokenizer_source: is for the engine onnx; llama_cpp finds the tokenizer itself"
     ]
 
 

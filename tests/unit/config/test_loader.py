@@ -37,7 +37,8 @@ def test_five_faults_are_all_named_with_line_and_key(refused: Refused) -> None:
         "got nothing (not shown)",
         'troth.yaml:8: models.0.options.context_tokens: expected an integer of at least 1, got "big"',
         "troth.yaml:9: budjet: unknown key; did you mean budget? Accepted here: server, auth, models, sampling, "
-        "budget, stream, contract, errors, limits, routing, chat, thinking, messages, metrics, log, cache, hub",
+        "budget, stream, contract, errors, limits, routing, slots, decisions, chat, thinking, messages, "
+        "metrics, log, cache, hub",
         'troth.yaml:10: stream.first_event: expected one of "token", "role", got "rolle"; did you mean "role"?',
     ]
 
@@ -133,7 +134,7 @@ def test_a_section_that_is_no_mapping_names_its_keys(refused: Refused) -> None:
 
 def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(ConfigFaults, match=r"absent\.yaml: cannot read the configuration: No such file"):
-        load(tmp_path / "absent.yaml", engine_options=lambda _: BaseModel, engine_names=(), guardable=frozenset())
+        load(tmp_path / "absent.yaml", engine_options=lambda *_: BaseModel, engine_names=(), guardable=frozenset())
 
 
 # ---- the environment ------------------------------------------------------------------------------

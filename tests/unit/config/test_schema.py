@@ -8,7 +8,9 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from troth.config.schema import Config, SamplerName, SamplingSettings, Section, ServerSettings
+from troth.config.models import SamplerName, SamplingSettings
+from troth.config.schema import Config, ServerSettings
+from troth.config.section import Section
 from troth.domain import SAMPLER_NAMES, Sampling
 
 

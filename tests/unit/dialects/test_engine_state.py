@@ -34,7 +34,7 @@ def test_an_unknown_model_is_not_found_and_the_known_ones_are_named() -> None:
 
 
 def test_without_a_chat_model_nothing_can_be_told() -> None:
-    empty = Engines(list, {})
+    empty = Engines(list, lambda model: loading(model))
 
     for look in (empty.one, empty.several):
         with pytest.raises(NotImplementedHere, match="No chat model"):

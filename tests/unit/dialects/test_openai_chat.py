@@ -34,6 +34,7 @@ from troth.domain import (
     Usage,
     Whole,
 )
+from troth.engines.base import Generates
 from troth.errors import EngineFault, QueueTimeout, Refusal
 
 HELLO: list[Event] = [
@@ -85,7 +86,7 @@ class ScriptedConversation:
         model = ServedModel("smol", "chat", "scripted")
         plan = Plan(ask, model, Sampling(), 1, Budget(None, None, None), {})
         prompt = Prompt(np.zeros(4, np.int32), 8, 16)
-        return Opened(plan, prompt, self.ticket, account)
+        return Opened(plan, prompt, cast(Generates, None), self.ticket, account)
 
 
 async def answered(script: ScriptedConversation, settings: StreamSettings, fields: dict[str, Any]) -> Answer:

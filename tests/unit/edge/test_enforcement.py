@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.edge.small_server import SmallServer, SpeakRequest
+from troth._generated.models import MessagesRequest, ResponsesRequest
 from troth.edge.enforcement import Contract, check_guard
 from troth.edge.settings import EdgeSettings
 from troth.errors import BadRequest, Unsupported
@@ -65,6 +66,48 @@ def test_a_guarded_field_deep_in_the_body_is_named_by_its_path() -> None:
         Contract().enforce(SpeakRequest.model_validate({"turns": [TURN, {"role": "user", "content": parts}]}))
 
     assert refused.value.param == "turns.1.content.1.picture"
+
+
+PLAIN: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "look"}]}
+RESULT = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text"}, {"type": "film"}]}
+
+
+@pytest.mark.parametrize(
+    ("block", "path"),
+    [
+        ({"type": "picture"}, "type"),
+        ({"type": "text", "text": "a", "citations": [{}]}, "citations"),
+        (
+            {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text"}, {"type": "film"}]},
+            "content.1.type",
+        ),
+    ],
+)
+def test_a_block_that_is_guarded_is_found_among_plain_ones(block: dict[str, Any], path: str) -> None:
+    content = [*PLAIN["content"], block, *PLAIN["content"]]
+    body = MessagesRequest.model_validate({"messages": [PLAIN, {"role": "user", "content": content}, PLAIN]})
+
+    with pytest.raises(Unsupported) as refused:
+        Contract().enforce(body)
+
+    assert refused.value.param == f"messages.1.content.1.{path}"
+
+
+def test_an_unknown_field_of_a_part_is_found_among_plain_ones() -> None:
+    part = {"type": "input_text", "text": "a"}
+    body = ResponsesRequest.model_validate({"input": [{"content": [part]}, {"content": [part, part | {"colour": 1}]}]})
+
+    with pytest.raises(BadRequest) as refused:
+        Contract(unknown_fields="refuse").enforce(body)
+
+    assert refused.value.param == "input.1.content.1.colour"
+
+
+@pytest.mark.parametrize("sent", ["content", "cache_control", "type"])
+def test_null_in_a_part_asks_for_nothing(sent: str) -> None:
+    body = ResponsesRequest.model_validate({"input": [{"role": "user", "content": "a", sent: None}]})
+
+    assert Contract().enforce(body) == {"input"}
 
 
 def test_an_alias_folds_into_its_field() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hmac
+
 import pytest
 
 from tests.unit.edge.small_server import ROWS, SmallServer
@@ -90,3 +92,19 @@ def test_a_keyring_holds_its_keys_and_no_others() -> None:
     assert keyring.holds("schlüssel")
     assert not keyring.holds("")
     assert not keyring.holds("\udcff")
+
+
+def test_keys_are_compared_all_of_them_as_digests_of_one_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[int, int]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((len(one), len(other)))
+        return one == other
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    keyring = Keyring(["first", "second, and much longer", "third"])
+
+    for key, is_held in (("first", True), ("third", True), ("x", False), ("second" * 1000, False)):
+        compared.clear()
+        assert keyring.holds(key) == is_held
+        assert compared == [(32, 32)] * 3

@@ -70,14 +70,14 @@ def test_another_text_is_not(grammar: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("grammar", "words"),
     [
-        ("", "no rule 'root'"),
+        ("", "no rule"),
         ('x ::= "a"', "no rule 'root'"),
         ("root ::= missing", "'missing' is used and not defined"),
         ('root ::= "a', "unexpected end, at its end"),
         (WORDS, "expected a rule's name, in line 4"),
         ('root ::= ("a"', r"expected \)"),
         ('root ::= "a")', "expected the end of the line"),
-        ("root = x", "expected ::="),
+        ("root = x\nx ::= \"a\"", "expected ::="),
         (r'root ::= "\q"', r"no escape \\q"),
         (r'root ::= "\u12"', "4 hexadecimal digits"),
         (r'root ::= "\ud800"', r"U\+D800 is no character"),

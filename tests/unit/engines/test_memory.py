@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
-from troth.engines.llama_cpp.memory import Shape, attention_widths, available_bytes, check
+from troth.engines.llama_cpp.memory import Shape, attention_widths, available_bytes, cache_types, check, head_width
 from troth.errors import EngineFault
 
 SHAPE = Shape(
@@ -61,3 +61,26 @@ def test_a_context_beyond_all_memory_is_refused_before_it_is_made(embedded_model
 
     with pytest.raises(EngineFault, match="does not fit"):
         LlamaCpp(embedded_model, options).load(lambda fraction: None)
+
+
+@pytest.mark.parametrize(
+    ("exact", "key", "value", "width", "types"),
+    [
+        (False, None, None, 64, ("f16", "f16")),
+        (False, "q8_0", None, 64, ("q8_0", "f16")),
+        (True, None, None, 64, ("q8_0", "f16")),
+        (True, None, None, 80, ("f16", "bf16")),
+        (True, "f16", None, 64, ("f16", "bf16")),
+        (True, None, "bf16", 64, ("q8_0", "bf16")),
+        (True, "bf16", None, 64, ("bf16", "f16")),
+    ],
+)
+def test_exact_caches_have_keys_and_values_of_two_formats(
+    exact: bool, key: str | None, value: str | None, width: int, types: tuple[str, str]
+) -> None:
+    assert cache_types(exact=exact, key=key, value=value, head_width=width) == types
+
+
+@pytest.mark.parametrize(("metadata", "width"), [({"a.attention.key_length": 128}, 128), ({}, 64)])
+def test_the_width_of_a_head_is_in_the_file_or_a_share_of_the_embedding(metadata: dict[str, int], width: int) -> None:
+    assert head_width("a", {"a.attention.head_count": 9, **metadata}.get, 576) == width

@@ -56,7 +56,7 @@ def test_every_ask_becomes_a_plan_or_a_refusal(said: Ask) -> None:
         return
     assert isinstance(plan, Plan)
     assert 0 <= plan.seed < SEEDS
-    assert set(plan.origins.values()) <= {"request", "model", "server", "default"}
+    assert set(plan.origins.values()) <= {"request", "model", "server", "default", "slot"}
 
 
 @given(ASKS)

@@ -64,8 +64,57 @@ def test_a_kind_that_is_not_served_is_not_implemented() -> None:
     assert "chat" in refusal.message
 
 
-def test_the_origin_of_the_model_says_whether_the_request_chose_it() -> None:
+def test_the_origin_of_the_model_is_the_rule_that_chose_it() -> None:
     policy = Policy([FIRST], PolicySettings(), {})
 
-    assert policy.decide(Ask(source=Talk(()), model="agent")).origins["model"] == "request"
+    assert policy.decide(Ask(source=Talk(()), model="agent")).origins["model"] == "slot"
     assert policy.decide(Ask(source=Talk(()), model="gpt-4o")).origins["model"] == "default"
+
+
+class Elsewhere:
+    """A directory where one model is in memory, and one upstream lists one name."""
+
+    def is_loaded(self, model: str) -> bool:
+        return model == "second"
+
+    def lister(self, name: str) -> str | None:
+        return "second" if name == "far/away" else None
+
+
+def ruled(name: str | None, *models: ServedModel, kind: str = "chat") -> tuple[str, str]:
+    policy = Policy(models, REFUSE, {}, directory=Elsewhere())
+    plan = policy.decide(Ask(source=Talk(()), model=name), kind)
+    return plan.model.id, plan.origins["model"]
+
+
+AGENT = ServedModel("big", "chat", "scripted", slot="agent")
+UTILITY = ServedModel("gemma4-it:e2b", "chat", "scripted", slot="utility")
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "rule"),
+    [
+        ("second", "second", "slot"),
+        ("big", "big", "registry"),
+        ("agent", "big", "registry"),
+        ("agent-hermes", "big", "virtual"),
+        ("hal0/agent", "big", "virtual"),
+        ("hal0/utility", "gemma4-it:e2b", "virtual"),
+        ("hal0/npu", "gemma4-it:e2b", "virtual"),
+        ("hal0/coder", "big", "virtual"),
+        ("gemma4-it-e2b-FLM", "gemma4-it:e2b", "flm"),
+        ("far/away", "second", "passthrough"),
+        (None, "big", "default"),
+    ],
+)
+def test_the_rules_of_the_dispatcher_choose_in_their_order(name: str | None, model: str, rule: str) -> None:
+    assert ruled(name, AGENT, UTILITY, SECOND) == (model, rule)
+
+
+def test_a_name_that_hints_at_the_kind_of_the_route_chooses_its_default() -> None:
+    assert ruled("text-embedding-3-small", FIRST, EMBEDDER, kind="embedding") == ("embedder", "capability")
+
+
+def test_virtual_names_are_for_chat_alone() -> None:
+    with pytest.raises(NotFound):
+        ruled("hal0/agent", FIRST, EMBEDDER, kind="embedding")

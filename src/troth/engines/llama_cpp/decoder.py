@@ -22,6 +22,7 @@ from troth.engines.llama_cpp.adapters import AdapterShelf
 from troth.engines.llama_cpp.batch import Batch
 from troth.engines.llama_cpp.facts import describe_model, metadata
 from troth.engines.llama_cpp.library import library
+from troth.engines.llama_cpp.loading import load_model
 from troth.engines.llama_cpp.options import LlamaCppOptions
 from troth.engines.llama_cpp.sampling import Chain, Greedy, Guided, build_chain, is_greedy, looking_back
 from troth.engines.llama_cpp.vocabulary import LlamaVocabulary
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 CONTEXT_TOKENS_DEFAULT_MAX = 8192
 CACHE_TYPES = {"f32": 0, "f16": 1, "q8_0": 8, "bf16": 30}  # ggml_type
-SPLIT_MODES = {"none": 0, "layer": 1, "row": 2}  # llama_split_mode
 RC_OK, RC_NO_ROOM, RC_ABORTED = 0, 1, 2  # llama_decode
 
 
@@ -52,8 +52,7 @@ class LlamaDecoder:
         `extra`: the files of `options.sources`."""
         self._library = library(exact=options.determinism == "strict")
         self._api = self._library.api
-        self._library.errors.clear()
-        self._model = self._load_model(path, options, progress, repack=repack)
+        self._model = load_model(self._library, path, options, progress, repack=repack)
         trained: int = self._api.llama_model_n_ctx_train(self._model)
         self.context_tokens = options.context_tokens or min(trained, CONTEXT_TOKENS_DEFAULT_MAX)
         self.slots = options.slots
@@ -63,8 +62,14 @@ class LlamaDecoder:
         )
         vocabulary = LlamaVocabulary(self._library, self._model)
         self.vocabulary: Vocabulary = vocabulary
-        self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size)
-        self.cache_types = (options.cache_type_k or "f16", options.cache_type_v or _value_type(options))
+        self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size, in_use=vocabulary.in_use)
+        self._close_vocabulary = vocabulary.close
+        self.cache_types = memory.cache_types(
+            exact=options.determinism == "strict",
+            key=options.cache_type_k,
+            value=options.cache_type_v,
+            head_width=memory.head_width(self._architecture(), self._number, self._api.llama_model_n_embd(self._model)),
+        )
         if options.memory_check and options.gpu_layers == 0:
             shape = self._shape()
             memory.check(path, shape.need(path.stat().st_size), shape, memory.available_bytes())
@@ -87,38 +92,17 @@ class LlamaDecoder:
 
     # ---- loading --------------------------------------------------------------------------------
 
-    def _load_model(self, path: Path, options: LlamaCppOptions, progress: LoadProgress, *, repack: bool) -> Any:
-        api = self._api
-        params = api.llama_model_default_params()
-        params.n_gpu_layers = options.gpu_layers
-        params.main_gpu = options.main_gpu
-        params.split_mode = SPLIT_MODES[options.split_mode]
-        shares = (ctypes.c_float * max(len(options.tensor_split), api.llama_max_devices()))(*options.tensor_split)
-        if options.tensor_split:
-            params.tensor_split = shares
-        params.use_extra_bufts = repack
-        params.load_mode = (api.LLAMA_LOAD_MODE_MMAP if options.mmap else api.LLAMA_LOAD_MODE_NONE) | (
-            api.LLAMA_LOAD_MODE_MLOCK if options.mlock else 0
-        )
+    def _architecture(self) -> str:
+        return metadata(self._api, self._model, "general.architecture")
 
-        def report(fraction: float, _: Any) -> bool:
-            return progress(fraction) is not False
-
-        params.progress_callback = api.llama_progress_callback(report)
-        model = api.llama_model_load_from_file(str(path).encode(), params)
-        if not model:
-            raise EngineFault(f"{path}: llama.cpp could not load the model: {self._library.last_error()}")
-        return model
+    def _number(self, key: str) -> int | None:
+        text = metadata(self._api, self._model, key)
+        return int(text) if text.isdigit() else None
 
     def _shape(self) -> memory.Shape:
         api, model = self._api, self._model
-        arch = metadata(api, model, "general.architecture")
-
-        def number(key: str) -> int | None:
-            text = metadata(api, model, key)
-            return int(text) if text.isdigit() else None
-
-        key_width, value_width = memory.attention_widths(arch, number, api.llama_model_n_embd(model))
+        embedding = api.llama_model_n_embd(model)
+        key_width, value_width = memory.attention_widths(self._architecture(), self._number, embedding)
         return memory.Shape(
             layers=api.llama_model_n_layer(model),
             key_width=key_width,
@@ -343,14 +327,10 @@ class LlamaDecoder:
         if self.proposer is not None:
             self.proposer.close()
         self._rows = np.empty((0, 0), np.float32)
+        self._close_vocabulary()
         self._api.llama_free(self._context)
         self._api.llama_model_free(self._model)
 
 
 def _bytes_pointer(array: State) -> Any:
     return array.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-
-
-def _value_type(options: LlamaCppOptions) -> str:
-    """Values beside keys of another format take the attention kernel whose sums do not depend on the batch."""
-    return "bf16" if options.determinism == "strict" else "f16"

@@ -6,13 +6,14 @@ import ctypes
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from troth.engines.llama_cpp.library import Library
-from troth.engines.llama_cpp.options import LlamaCppOptions
 
 TEXT_BYTES = 512
 
 
-def describe_model(library: Library, model: Any, path: Path, options: LlamaCppOptions) -> dict[str, Any]:
+def describe_model(library: Library, model: Any, path: Path, options: BaseModel) -> dict[str, Any]:
     """The facts, JSON-ready. `meta` has the keys of llama-server's /v1/models."""
     import llama_cpp
 

@@ -85,9 +85,13 @@ class LlamaCppOptions(BaseModel):
         description="strict: at temperature 0 the same bytes alone or batched, cached or not, in any chunking; a probe "
         "at load tests it and /health says what holds. fast: quicker prompts, and no such promise.",
     )
-    cache_type_k: CacheType | None = Field(None, description="Number format of cached keys. Null: f16.")
+    cache_type_k: CacheType | None = Field(
+        None,
+        description="Number format of cached keys. Null: f16 when fast; q8_0 when strict, where the heads have whole "
+        "blocks of 32 values.",
+    )
     cache_type_v: CacheType | None = Field(
-        None, description="Number format of cached values. Null: bf16 when strict, f16 when fast."
+        None, description="Number format of cached values. Null: f16; bf16 when strict beside keys in f16."
     )
     prefix_cache_bytes: int = Field(
         1 << 30,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,21 +13,29 @@ import numpy as np
 from troth.domain import TokenIds
 from troth.engines.base import FILL_MARKS
 from troth.engines.llama_cpp.library import Library
+from troth.errors import Unavailable
 
 if TYPE_CHECKING:
     from llguidance import LLTokenizer
 
 INT32_POINTER = ctypes.POINTER(ctypes.c_int32)
 CONTROL_BYTE = b"\xff"  # in front of control tokens, for llguidance
+RETRY_SECONDS = 1
 PIECE_BYTES = 64  # longer pieces are read a second time with their real size
 
 
 class LlamaVocabulary:
-    """The vocabulary of a loaded model. Safe from any thread: llama.cpp only reads it."""
+    """The vocabulary of a loaded model. Safe from any thread: llama.cpp only reads it.
+
+    Once it is closed, whoever uses it gets Unavailable: the model's memory is no longer there.
+    """
 
     def __init__(self, library: Library, model: Any) -> None:
         api = library.api
         self._library = library
+        self._gate = threading.Condition()
+        self._users = 0
+        self._is_closed = False
         self._vocab = api.llama_model_get_vocab(model)
         self.size: int = api.llama_vocab_n_tokens(self._vocab)
         self._pieces: list[bytes | None] = [None] * self.size
@@ -48,9 +58,36 @@ class LlamaVocabulary:
         template = api.llama_model_chat_template(model, None)
         self.chat_template: str | None = template.decode("utf-8", "replace") if template else None
 
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """The model's memory stays for as long as this lasts. Raises Unavailable when it has been given back."""
+        with self._gate:
+            if self._is_closed:
+                raise Unavailable(
+                    "The model was unloaded while this request was being prepared.",
+                    retry_seconds=RETRY_SECONDS,
+                    code="model_unavailable",
+                )
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._gate:
+                self._users -= 1
+                self._gate.notify_all()
+
+    def close(self) -> None:
+        """Nobody uses the model's memory any more, nor will."""
+        with self._gate:
+            self._is_closed = True
+            self._gate.wait_for(lambda: not self._users)
+
     def tokenize(self, text: str, *, special: bool, bos: bool) -> TokenIds:
         """Token ids of `text`; `special` reads control tokens as tokens, `bos` prepends the model's BOS."""
-        data = text.encode("utf-8", "replace")
+        with self.in_use():
+            return self._tokenize(text.encode("utf-8", "replace"), special=special, bos=bos)
+
+    def _tokenize(self, data: bytes, *, special: bool, bos: bool) -> TokenIds:
         buffer = np.empty(len(data) + 8, dtype=np.int32)
         for _ in range(2):
             written: int = self._library.api.llama_tokenize(
@@ -71,7 +108,8 @@ class LlamaVocabulary:
         """The bytes of one token, control tokens written out; possibly half a character."""
         known = self._pieces[token_id]
         if known is None:
-            known = self._pieces[token_id] = self._read_piece(token_id)
+            with self.in_use():
+                known = self._pieces[token_id] = self._read_piece(token_id)
         return known
 
     def spoken(self, token_id: int) -> bytes:

@@ -1,0 +1,163 @@
+"""System One decisions (halogen's and Radiance's `/v1/systemone`): named questions about a state, as probabilities.
+
+A question that cannot be answered as asked is a 422 whose message begins with `questions.ID:`, as that API has it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from troth._generated.models import SystemOneRequest
+from troth.deciding import Decisions
+from troth.domain import Answer, Call, Whole
+from troth.domain.deciding import DecideAsk, Decision, Option, Question, QuestionKind
+from troth.errors import Unprocessable
+
+KINDS = ("choice", "score", "noul")
+LEVELS_MIN, LEVELS_MAX = 2, 10
+YES, NO = "yes", "no"
+DIGITS = 6
+
+
+class SystemOne:
+    """Answers the route of decisions."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self._decisions = decisions
+
+    async def decide(self, call: Call) -> Answer:
+        """The probabilities of every question's options. Raises Unprocessable and what a conversation raises."""
+        decided = await self._decisions.decide(read(call.body, call.given), call.account)
+        return Whole(
+            {
+                "model": call.account.model,
+                "answers": {each.question.id: _answer(each) for each in decided},
+                "usage": {
+                    "input_tokens": sum(each.prompt_tokens for each in decided),
+                    "output_tokens": 0,
+                    "input_tokens_details": {"cached_tokens": sum(each.cached_tokens for each in decided)},
+                },
+            }
+        )
+
+
+# ---- the request ----------------------------------------------------------------------------------
+
+
+def read(body: SystemOneRequest, given: frozenset[str]) -> DecideAsk:
+    """What the client wants decided. Raises Unprocessable."""
+    if body.state is None:
+        raise Unprocessable(
+            "state: send what the questions are about, as a text, an object or messages.", param="state"
+        )
+    if not isinstance(body.questions, dict) or not body.questions:
+        raise Unprocessable("questions: send an object of at least one question, by its id.", param="questions")
+    questions = [_question(name, asked) for name, asked in body.questions.items()]
+    return DecideAsk(state=_state(body.state), questions=questions, model=body.model, given=given)
+
+
+def _state(state: Any) -> str:
+    """The state as text: messages line by line, other JSON as it is written."""
+    messages = state.get("messages") if isinstance(state, dict) else state
+    if isinstance(messages, list) and messages and all(_is_message(each) for each in messages):
+        return "\n".join(f"{each['role']}: {each['content']}" for each in messages)
+    return _text(state)
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("role"), str) and isinstance(value.get("content"), str)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _question(name: str, asked: Any) -> Question:
+    if not isinstance(asked, dict):
+        raise _bad(name, "a question is an object with type, instructions and criteria.")
+    kind, instructions = asked.get("type"), asked.get("instructions")
+    if kind not in KINDS:
+        raise _bad(name, f"type is one of {', '.join(KINDS)}.")
+    if not instructions or isinstance(instructions, bool | int | float):
+        raise _bad(name, "instructions say what is asked, as a text or as JSON.")
+    readers = {"choice": _choices, "score": _levels, "noul": _truths}
+    options = readers[kind](name, asked.get("criteria"))
+    return Question(id=name, kind=cast(QuestionKind, kind), instructions=_text(instructions), options=options)
+
+
+def _choices(name: str, criteria: Any) -> tuple[Option, ...]:
+    if not isinstance(criteria, dict) or not criteria:
+        raise _bad(name, "criteria of a choice is an object of options, each with a description or null.")
+    if not all(criteria):
+        raise _bad(name, "an option has no name.")
+    return tuple(Option(key, _description(name, key, value)) for key, value in criteria.items())
+
+
+def _levels(name: str, criteria: Any) -> tuple[Option, ...]:
+    if not isinstance(criteria, list) or not LEVELS_MIN <= len(criteria) <= LEVELS_MAX:
+        raise _bad(name, f"criteria of a score is a list of {LEVELS_MIN} to {LEVELS_MAX} levels, the lowest first.")
+    return tuple(Option(str(level), _description(name, str(level), value)) for level, value in enumerate(criteria))
+
+
+def _truths(name: str, criteria: Any) -> tuple[Option, ...]:
+    if criteria is None:
+        criteria = {}
+    if not isinstance(criteria, dict) or not set(criteria) <= {"true", "false", YES, NO}:
+        raise _bad(name, "criteria of a noul is null, or an object that describes true and false.")
+    meant = {key: _description(name, key, value) for key, value in criteria.items()}
+    return (
+        Option(YES, meant.get("true") or meant.get(YES) or ""),
+        Option(NO, meant.get("false") or meant.get(NO) or ""),
+    )
+
+
+def _description(name: str, key: str, value: Any) -> str:
+    if value is not None and not isinstance(value, str):
+        raise _bad(name, "descriptions in criteria are texts or null.")
+    return value or ""
+
+
+def _bad(name: str, words: str) -> Unprocessable:
+    return Unprocessable(f"questions.{name[:64]}: {words}", param=f"questions.{name[:64]}")
+
+
+# ---- the answer -----------------------------------------------------------------------------------
+
+
+def _answer(decision: Decision) -> Mapping[str, Any]:
+    question, likely = decision.question, decision.probabilities
+    named = {option.key: round(share, DIGITS) for option, share in zip(question.options, likely, strict=True)}
+    if question.kind == "noul":
+        return {"type": "noul", "noul": named[YES]}
+    if question.kind == "choice":
+        best = max(range(len(likely)), key=likely.__getitem__)
+        return {
+            "type": "choice",
+            "choice": question.options[best].key,
+            "probabilities": named,
+            "confidence": round(choice_confidence(likely), DIGITS),
+        }
+    return {
+        "type": "score",
+        "score": round(sum(level * share for level, share in enumerate(likely)), DIGITS),
+        "legend": {option.key: option.description for option in question.options},
+        "probabilities": named,
+        "confidence": round(score_confidence(likely), DIGITS),
+    }
+
+
+def choice_confidence(likely: Sequence[float]) -> float:
+    """0 when all options are as likely as each other, 1 when one is certain."""
+    even = 1 / len(likely)
+    return 1.0 if len(likely) == 1 else (max(likely) - even) / (1 - even)
+
+
+def score_confidence(likely: Sequence[float]) -> float:
+    """1 when one level is certain, 0 when levels are as far from the likeliest as even ones are from the middle."""
+    count = len(likely)
+    mode = max(range(count), key=likely.__getitem__)
+    spread = sum(share * abs(level - mode) for level, share in enumerate(likely))
+    even = sum(abs(level - (count - 1) / 2) for level in range(count)) / count
+    return max(0.0, 1 - spread / even)

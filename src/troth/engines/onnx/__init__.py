@@ -1,0 +1,36 @@
+"""The `onnx` engine: models of vectors and of relevance in ONNX form, through onnxruntime.
+
+Importing this package is cheap; onnxruntime and tokenizers, which come with `pip install 'troth[onnx]'`, are imported
+on the engine's thread, at load.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from troth.engines.onnx.options import OnnxEmbeddingOptions, OnnxOptions
+from troth.engines.vectors import HONOURS
+
+if TYPE_CHECKING:
+    from troth.engines.base import LoadProgress
+    from troth.engines.onnx.encoder import OnnxEncoder
+
+__all__ = ["Onnx", "OnnxEmbeddingOptions", "OnnxOptions"]
+
+
+class Onnx:
+    """One ONNX file with its tokenizer, of the kind embedding or rerank, and the options to load it with."""
+
+    def __init__(self, path: Path, tokenizer: Path, options: OnnxOptions, kind: str) -> None:
+        self.path = path
+        self.tokenizer = tokenizer
+        self.options = options
+        self.kind = kind
+        self.honours = HONOURS[kind]
+
+    def open(self, progress: LoadProgress) -> OnnxEncoder:
+        """The model is in memory. Blocks. Raises EngineFault in words, also when the libraries are not there."""
+        from troth.engines.onnx.encoder import OnnxEncoder
+
+        return OnnxEncoder(self, progress)

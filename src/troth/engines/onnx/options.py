@@ -1,0 +1,49 @@
+"""What an operator can set for a model of the `onnx` engine: `models[].options` in the configuration."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class OnnxOptions(BaseModel):
+    """The options of a model of relevance; one of vectors has some more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    context_tokens: int = Field(
+        512,
+        ge=8,
+        le=1_048_576,
+        description="The longest text that is read. The file does not say what the model was made for: ask its makers.",
+        json_schema_extra={"unit": "tokens"},
+    )
+    batch_tokens: int = Field(
+        2048,
+        ge=8,
+        le=1_048_576,
+        description="The most that is computed at once, texts of several requests together, each as long as the "
+        "longest of them; at least context_tokens.",
+        json_schema_extra={"unit": "tokens"},
+    )
+    batch_sequences: int | None = Field(
+        None,
+        ge=1,
+        le=1024,
+        description="Most texts that are computed at once. Null: 64, or 1 for a model whose numbers for a text depend "
+        "on what is computed beside it, as those in 8 bits do by some hundredths: that is tested at load.",
+        json_schema_extra={"unit": "texts"},
+    )
+    threads: int | None = Field(None, ge=1, le=1024, description="Compute threads. Null: the cores of this process.")
+
+
+class OnnxEmbeddingOptions(OnnxOptions):
+    """The options of a model of vectors."""
+
+    pooling: Literal["mean", "cls", "last"] | None = Field(
+        None,
+        description="How a vector is made of those of its tokens, as the model's makers say. Null: the model does it "
+        "itself; one that does not is refused.",
+    )
+    normalize: bool = Field(True, description="Scale vectors to length 1 when a request does not say otherwise.")

@@ -1,0 +1,219 @@
+"""How each configured model gets its engine: files, a lane, and what outlives a lane, its totals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from troth.config.models import ModelSettings
+from troth.config.schema import Config
+from troth.domain import ServedModel
+from troth.engines import registry
+from troth.engines.base import CacheReport, Embeds, Engine, Generates, Reranks
+from troth.engines.child import Isolated
+from troth.errors import EngineFault, Unavailable
+from troth.fleet.backoff import BackOff
+from troth.fleet.fleet import Fleet
+from troth.fleet.slot import Making, Report, Slot, SlotFacts
+from troth.scheduler.counters import Counters
+from troth.scheduler.lane import Lane, LaneSettings
+from troth.scheduler.pace import Pace
+from troth.scheduler.prefix_cache import CacheLimits
+from troth.scheduler.vector_counters import VectorCounters
+from troth.scheduler.vector_lane import VectorLane, VectorLaneSettings
+from troth.settings import MEBIBYTE, back_off_limits
+from troth.sources.faults import SourceFault
+from troth.sources.store import ModelFiles
+from troth.watch.generation import WatchedEngine
+from troth.watch.metrics import Metrics
+
+Pull = Callable[[ModelSettings, Report], ModelFiles]  # blocks; raises SourceFault
+LookAt = Callable[[str, Generates], Awaitable[None]]
+
+VECTOR_KINDS = ("embedding", "rerank")
+WEIGHT = 1.25  # what a model takes in memory, by the size of its files, when nobody says
+
+
+class Kept:
+    """One configured model: what makes its engines, one after the other."""
+
+    def __init__(
+        self,
+        model: ModelSettings,
+        config: Config,
+        metrics: Metrics,
+        files: ModelFiles | None,
+        pull: Pull,
+        look_at: LookAt,
+    ) -> None:
+        """`files`: those that are on disk already. `look_at`: what a loaded model needs before it is asked."""
+        self.settings = model
+        self.lane: Lane | None = None  # of a model that continues texts
+        self.vectors: VectorLane | None = None  # of one that reads them
+        self.watched: WatchedEngine | None = None
+        self._config = config
+        self._metrics = metrics
+        self._files = files
+        self._pull = pull
+        self._look_at = look_at
+        self._past = Counters()  # of lanes that are gone
+        self._read = VectorCounters()  # of all lanes of vectors
+        self.slot = Slot(self._facts(), self._making(), BackOff(back_off_limits(config), time.monotonic))
+        if model.kind in VECTOR_KINDS:
+            metrics.follow(model.id, self.slot.report, lambda: self._read)
+        else:
+            metrics.follow(model.id, self.slot.report, self.totals, self.cache)
+
+    def served(self) -> ServedModel:
+        """The model as policy sees it."""
+        model = self.settings
+        vector = getattr(model.options, "control_vector", None)
+        return ServedModel(
+            loras=tuple(lora.scale for lora in getattr(model.options, "lora", ())),
+            control_vector=vector.default if vector is not None else None,
+            id=model.id,
+            kind=model.kind,
+            engine=model.engine,
+            aliases=model.aliases,
+            honours=registry.honours(model.engine, model.kind, model.options),
+            sampling=model.sampling.given(),
+            prompts=model.prompts,
+            slot=self.slot.name,
+            also=("decision",) if model.decides else (),
+        )
+
+    def totals(self) -> Counters:
+        """What all lanes of this model counted."""
+        lane = self.lane  # asked for on the thread of a scrape, while the lane may go
+        return self._past if lane is None else self._past + lane.totals()
+
+    def cache(self) -> CacheReport:
+        """The prefix cache now. Raises Unavailable while the model is not in memory."""
+        return self.observed().cache()
+
+    def observed(self) -> Lane:
+        """The lane. Raises Unavailable while the model is not in memory."""
+        lane = self.lane
+        if lane is None:
+            raise Unavailable(
+                f"The model {self.settings.id} is not in memory: its slot is {self.slot.state}.",
+                retry_seconds=1,
+                code="model_unavailable",
+            )
+        return lane
+
+    def _facts(self) -> SlotFacts:
+        model = self.settings
+        default = self._config.slots.idle_seconds
+        return SlotFacts(
+            name=model.slot or model.id,
+            model=model.id,
+            kind=model.kind,
+            engine=model.engine,
+            pinned=model.pinned,
+            lazy=model.lazy,
+            idle_seconds=model.idle_seconds if model.idle_seconds is not None else default,
+            memory_bytes=None if model.memory_mb is None else model.memory_mb * MEBIBYTE,
+        )
+
+    def _making(self) -> Making:
+        return Making(
+            has_files=lambda: self._files is not None,
+            pull=self._fetch,
+            make=self._make,
+            look_at=self._ready,
+            bury=self._bury,
+            weigh=self._weigh,
+        )
+
+    def _fetch(self, report: Report) -> None:
+        try:
+            self._files = self._pull(self.settings, report)
+        except SourceFault as fault:
+            raise EngineFault(fault.message) from fault
+
+    def _make(self) -> Engine:
+        assert self._files is not None
+        if self.settings.kind in VECTOR_KINDS:
+            self.vectors = _vector_lane(self.settings, self._files, self._config, self._read)
+            return self.vectors
+        self.lane = _lane(self.settings, self._files, self._config)
+        self.watched = WatchedEngine(self.lane, self.settings.id, self._metrics)
+        return self.lane
+
+    async def _ready(self, engine: Engine) -> None:
+        if isinstance(engine, Lane):
+            await self._look_at(self.settings.id, engine)
+
+    def _bury(self, engine: Engine) -> None:
+        if isinstance(engine, Lane):
+            self._past = self._past + engine.totals()
+        self.lane = self.watched = self.vectors = None
+
+    def _weigh(self) -> int:
+        if self._files is None:
+            return 0
+        return int(sum(path.stat().st_size for path in self._files.paths) * WEIGHT)
+
+
+class KeptEngines:
+    """The engines as the corridor asks for them, and where each model is."""
+
+    def __init__(self, fleet: Fleet, kept: dict[str, Kept]) -> None:
+        self._fleet = fleet
+        self._kept = kept
+
+    async def ready(self, model: str) -> Generates:
+        """The engine of this model, once it answers. Raises Unavailable or LoadFailed."""
+        await self._fleet.ready(model)
+        watched = self._kept[model].watched
+        assert watched is not None
+        return watched
+
+    async def embedder(self, model: str) -> Embeds:
+        """The engine of this embedding model, once it answers. Raises Unavailable or LoadFailed."""
+        return await self._vectors(model)
+
+    async def reranker(self, model: str) -> Reranks:
+        """The engine of this rerank model, once it answers. Raises Unavailable or LoadFailed."""
+        return await self._vectors(model)
+
+    async def _vectors(self, model: str) -> VectorLane:
+        await self._fleet.ready(model)
+        lane = self._kept[model].vectors
+        assert lane is not None
+        return lane
+
+    def is_loaded(self, model: str) -> bool:
+        """True when requests can be given to the model now."""
+        return self._kept[model].slot.is_dispatchable
+
+    def lister(self, name: str) -> str | None:
+        """The id of the upstream that lists a model of this name, if one is known to."""
+        return None
+
+
+def _lane(model: ModelSettings, files: ModelFiles, config: Config) -> Lane:
+    options = model.options
+    settings = LaneSettings(
+        queue_max=config.limits.queue_max,
+        queue_seconds_max=config.limits.queue_seconds_max,
+        pace=Pace(options.batch_tokens, options.read_tokens_beside_speech),
+        cache=CacheLimits(options.prefix_cache_bytes, options.prefix_cache_tokens_min),
+        disk_folder=Path(options.prefix_cache_folder).expanduser() if options.prefix_cache_folder else None,
+        disk_budget_bytes=options.prefix_cache_disk_bytes,
+        draft_tokens_max=options.draft_tokens_max,
+    )
+    engine = registry.create(model.engine, files.main, options, files.beside)
+    return Lane(model.id, Isolated(engine) if model.isolation == "process" else engine, settings)
+
+
+def _vector_lane(model: ModelSettings, files: ModelFiles, config: Config, counters: VectorCounters) -> VectorLane:
+    engine = registry.create_encoder(model.engine, model.kind, files.main, model.options, files.beside)
+    limits = config.limits
+    lane = VectorLane(
+        model.id, engine, VectorLaneSettings(limits.queue_max, limits.queue_seconds_max, limits.vector_requests_max)
+    )
+    lane.counters = counters  # those of the lanes before go on
+    return lane

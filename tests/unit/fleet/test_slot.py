@@ -1,0 +1,218 @@
+"""One slot on its way into memory, at work, and out of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from tests.support.fleets import Stage, stage
+from troth.errors import Conflict, LoadFailed, Unavailable
+from troth.fleet.slot import SlotNews
+from troth.fleet.states import SlotState
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 10))
+
+
+async def loaded(**how: Any) -> Stage:
+    staged = stage(**how)
+    await staged.slot.load()
+    return staged
+
+
+async def watched(staged: Stage, count: int) -> list[SlotNews]:
+    news = []
+    async for each in staged.slot.watch():
+        news.append(each)
+        if len(news) == count:
+            break
+    return news
+
+
+def test_a_load_goes_through_every_state_and_whoever_watches_hears_each() -> None:
+    async def scene() -> None:
+        staged = stage(is_here=False)
+        watcher = asyncio.create_task(watched(staged, 5))
+        await asyncio.sleep(0)
+        await staged.slot.load()
+
+        states = [each.state for each in await watcher]
+        assert states == ["offline", "pulling", "starting", "warming", "ready"]
+        assert staged.pulls == 1
+
+    run(scene())
+
+
+def test_callers_share_one_load() -> None:
+    async def scene() -> None:
+        staged = stage(opens=False)
+        callers = [asyncio.create_task(staged.slot.load()) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        assert staged.slot.is_loading
+        staged.engine.gate.set()
+        await asyncio.gather(*callers)
+
+        assert len(staged.engines) == staged.slot.loads == 1
+
+    run(scene())
+
+
+def test_a_caller_that_leaves_does_not_end_the_load_of_the_others() -> None:
+    async def scene() -> None:
+        staged = stage(opens=False)
+        leaver, stayer = (asyncio.create_task(staged.slot.load()) for _ in range(2))
+        await asyncio.sleep(0.01)
+        leaver.cancel()
+        await asyncio.sleep(0.01)
+        staged.engine.gate.set()
+        await stayer
+
+        assert staged.slot.state is SlotState.READY
+
+    run(scene())
+
+
+def test_a_load_that_fails_says_why_and_is_held_against_the_slot() -> None:
+    async def scene() -> None:
+        staged = stage(fault="no such layer")
+        with pytest.raises(LoadFailed, match="no such layer"):
+            await staged.slot.load()
+
+        assert (staged.slot.state, staged.slot.message) == (SlotState.ERROR, "no such layer")
+        assert staged.slot.report().fault == "no such layer"
+        assert staged.engine.stops == 1
+        with pytest.raises(Unavailable, match="failed and is started again in") as refused:
+            await staged.slot.load()
+        assert refused.value.code == "slot_crash_looping"
+        assert refused.value.headers["Retry-After"]
+
+    run(scene())
+
+
+def test_a_slot_that_failed_too_often_is_parked_until_it_is_loaded_by_hand() -> None:
+    async def scene() -> None:
+        staged = stage(fault="no such layer")
+        for _ in range(3):
+            with pytest.raises(LoadFailed):
+                await staged.slot.load()
+            await asyncio.sleep(0.03)
+        with pytest.raises(Unavailable, match="parked after 3 failures"):
+            await staged.slot.load()
+
+        staged.fault = None
+        await staged.slot.load(by_hand=True)
+
+        assert staged.slot.is_dispatchable
+
+    run(scene())
+
+
+def test_work_shows_in_the_state() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        staged.engine.running = 1
+        staged.slot.look()
+        states = [staged.slot.state]
+        staged.engine.running = 0
+        staged.slot.look()
+
+        assert [*states, staged.slot.state] == [SlotState.SERVING, SlotState.READY]
+
+    run(scene())
+
+
+def test_a_quiet_slot_becomes_idle_and_then_has_slept_long_enough() -> None:
+    async def scene() -> None:
+        staged = await loaded(idle_seconds=10.0)
+        staged.slot.used_at -= 5
+        staged.slot.look()
+        assert staged.slot.state is SlotState.IDLE
+        assert not staged.slot.is_due_for_sleep
+
+        staged.slot.used_at -= 5
+        assert staged.slot.is_due_for_sleep
+
+    run(scene())
+
+
+def test_a_pinned_slot_never_sleeps_and_goes_only_by_force() -> None:
+    async def scene() -> None:
+        staged = await loaded(pinned=True, idle_seconds=10.0)
+        staged.slot.used_at -= 100
+        assert not staged.slot.is_due_for_sleep
+        with pytest.raises(Conflict) as refused:
+            await staged.slot.unload()
+        assert refused.value.code == "slot_pinned"
+
+        await staged.slot.unload(force=True)
+
+        assert staged.slot.state is SlotState.OFFLINE
+
+    run(scene())
+
+
+def test_an_unloaded_slot_gives_its_engine_back_and_loads_a_new_one() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        first = staged.engine
+        await staged.slot.unload()
+        assert (first.stops, staged.buried, staged.slot.engine) == (1, [first], None)
+        assert staged.slot.report().status == "offline"
+
+        await staged.slot.load()
+
+        assert staged.slot.engine is staged.engine is not first
+
+    run(scene())
+
+
+def test_a_load_under_way_is_given_up_by_force_alone() -> None:
+    async def scene() -> None:
+        staged = stage(opens=False)
+        load = asyncio.create_task(staged.slot.load())
+        await asyncio.sleep(0.01)
+        with pytest.raises(Conflict) as refused:
+            await staged.slot.unload()
+        assert refused.value.code == "illegal_transition"
+
+        await staged.slot.unload(force=True)
+
+        assert staged.slot.state is SlotState.OFFLINE
+        assert staged.engine.stops >= 1
+        with pytest.raises(asyncio.CancelledError):
+            await load
+
+    run(scene())
+
+
+def test_an_engine_that_dies_is_seen_and_mourned() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        staged.engine.status = "failed"
+        assert staged.slot.look()
+        await staged.slot.mourn()
+
+        assert (staged.slot.state, staged.slot.message) == (SlotState.ERROR, "it broke")
+        assert staged.slot.breaker.crashes == 1
+
+    run(scene())
+
+
+def test_a_watcher_that_does_not_read_loses_the_oldest_states_and_keeps_the_newest() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        watcher = staged.slot.watch()
+        await anext(watcher)
+        for _ in range(100):
+            staged.engine.running = 1 - staged.engine.running
+            staged.slot.look()
+        heard = [await anext(watcher) for _ in range(64)]
+        await watcher.aclose()  # type: ignore[attr-defined]
+
+        assert heard[-1].state == staged.slot.state
+
+    run(scene())
