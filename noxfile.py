@@ -103,6 +103,12 @@ def referee(session: nox.Session) -> None:
 
 
 @nox.session
+def seeds(session: nox.Session) -> None:
+    """Twenty schemas with two hundred seeds each on the real model, by hand: it takes the better part of an hour."""
+    session.run(PYTHON, "-m", "tests.referee.seeds", *session.posargs)
+
+
+@nox.session
 def peers(session: nox.Session) -> None:
     """llama.cpp's own server tests against this server; arguments go to pytest."""
     session.run(PYTHON, "-m", "tests.peers", *session.posargs)

@@ -282,7 +282,9 @@ def _files_of(model: ModelSettings, store: Store, *, verify: bool, inspect: bool
     mmproj = getattr(model.options, "mmproj", None)
     if mmproj is not None:
         mmproj = store.resolve(mmproj, sha256=model.options.mmproj_sha256, verify=verify)
-    files = ModelFiles(main, draft, tokenizer, mmproj)
+    sources = registry.sources(model.options)
+    extra = tuple(store.resolve(source, sha256=sha256, verify=verify) for source, sha256 in sources)
+    files = ModelFiles(main, draft, tokenizer, mmproj, extra)
     if inspect and model.engine == "llama_cpp":
         for path in files.paths:
             inspect_gguf(path)

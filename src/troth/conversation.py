@@ -132,7 +132,8 @@ class Conversation:
             logprobs=ask.logprobs,
             as_drawn=ask.as_drawn,
             priority=ask.priority,
-            tag=ask.tag,
+            tag=replace(ask.tag, adapters=plan.adapters.key),
+            adapters=plan.adapters,
             progress=ask.progress,
             token_timings=ask.token_timings,
         )
@@ -193,7 +194,9 @@ class Opened(AbstractAsyncContextManager["Opened"]):
         if self.prompt.is_relayed and isinstance(source, Talk) and source.tools.reads_calls:
             told = kept(told, source.tools)
         form = self.plan.ask.form
-        return told if form is None else judged(told, form, is_relayed=self.prompt.is_relayed)
+        if form is None or form.triggers:
+            return told
+        return judged(told, form, is_relayed=self.prompt.is_relayed)
 
     def cancel(self) -> None:
         """The engine works on this no more, and the account is closed. Safe to call twice."""

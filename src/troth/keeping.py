@@ -73,7 +73,10 @@ class Kept:
     def served(self) -> ServedModel:
         """The model as policy sees it."""
         model = self.settings
+        vector = getattr(model.options, "control_vector", None)
         return ServedModel(
+            loras=tuple(lora.scale for lora in getattr(model.options, "lora", ())),
+            control_vector=vector.default if vector is not None else None,
             id=model.id,
             kind=model.kind,
             engine=model.engine,

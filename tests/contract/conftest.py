@@ -11,6 +11,7 @@ import pytest
 
 from tests.contract import servers
 from tests.contract.servers import Settings
+from tests.support.adapters import make_control_vector, make_lora
 from tests.support.judge import Document, Judge, judged_client, published_document
 from tests.support.live import LiveServer, ServeWith, config, embedded, shared_servers
 from tests.support.stage import Stage
@@ -45,6 +46,15 @@ def thinking(embedded_model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """The configuration of a server whose model reasons."""
     model = make_thinking_model(embedded_model, tmp_path_factory.mktemp("thinking"))
     return config([servers.quick(context_tokens=512, slots=1) | model])
+
+
+@pytest.fixture(scope="session")
+def adapted(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The configuration of a server whose model has two adapters and a control vector, all off unless asked for."""
+    folder = tmp_path_factory.mktemp("adapters")
+    loras = [{"source": str(make_lora(folder / f"{seed}.gguf", seed=seed)), "scale": 0.0} for seed in (1, 2)]
+    vector = {"source": str(make_control_vector(folder / "vector.gguf", seed=3)), "default": False}
+    return config([embedded(context_tokens=256, slots=2, lora=loras, control_vector=vector)])
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import httpx
@@ -114,6 +115,15 @@ def test_log_probabilities_come_in_both_forms(client: httpx.Client) -> None:
     assert [entry["logprob"] for entry in logprobs["content"]] == logprobs["token_logprobs"]
     assert all(len(entry["top_logprobs"]) == 2 for entry in logprobs["content"])
     assert logprobs["text_offset"][:2] == [0, len(logprobs["tokens"][0])]
+
+
+def test_probabilities_of_the_draw_come_in_both_forms(client: httpx.Client) -> None:
+    fields = {"logprobs": 3, "post_sampling_probs": True, "temperature": 1.5, "seed": 3, "max_tokens": 3}
+    logprobs = ask(client, "The capital of France is", **fields)["choices"][0]["logprobs"]
+    assert all("logprob" not in entry and 0 < entry["prob"] <= 1 for entry in logprobs["content"])
+    assert [math.log(entry["prob"]) for entry in logprobs["content"]] == pytest.approx(logprobs["token_logprobs"])
+    greedy = ask(client, "The capital of France is", **fields | {"temperature": 0})["choices"][0]["logprobs"]
+    assert greedy["token_logprobs"] == [0, 0, 0]
 
 
 def test_a_control_token_is_written_out_where_it_is_preserved(client: httpx.Client) -> None:

@@ -23,10 +23,16 @@ Pick = Callable[[Shown], httpx.Client]
 
 
 @pytest.fixture
-def pick(serve_with: ServeWith, connect: Connect, template: Path, thinking: Settings) -> Pick:
+def pick(serve_with: ServeWith, connect: Connect, template: Path, thinking: Settings, adapted: Settings) -> Pick:
     """`pick(shown)`: a client of the server that a demonstration needs."""
     names = {**servers.quick(context_tokens=256, slots=1), "chat_template": str(template)}
-    settings = {"usual": config(), "two_models": servers.two_models(), "names": config([names]), "thinking": thinking}
+    settings = {
+        "usual": config(),
+        "two_models": servers.two_models(),
+        "names": config([names]),
+        "thinking": thinking,
+        "adapters": adapted,
+    }
     return lambda shown: connect(serve_with(settings[shown.on]))
 
 

@@ -182,6 +182,8 @@ def test_health_is_the_build_s_own_account(halogen: httpx.Client) -> None:
     assert "max_tokens_default" in account
     assert len(account["chat_template"]["sha256"]) == 64
     assert (account["queued"], account["longest_wait_s"]) == (0, 0)
+    assert account["thinking_answer_room"] == 0
+    assert (account["indexer_budget"], account["request_records"]) == (None, None)
 
 
 def test_health_lists_every_token_that_ends_a_reply(halogen: httpx.Client) -> None:

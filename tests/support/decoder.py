@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from troth.domain import Embeddings, Sampling, Steering, TokenIds, TokenLogprob
+from troth.domain import NO_ADAPTERS, Adapters, Embeddings, Sampling, Steering, TokenIds, TokenLogprob
 from troth.engines.base import (
     Compiles,
     DecodeFault,
@@ -112,6 +112,13 @@ class ScriptedDecoder:
         self.rows: list[list[int]] = []
         self.is_interrupted = False
         self.seen: list[tuple[int, int, bool]] = []  # of each batch of embeddings: the slot, how many, whether whole
+        self.adapters = NO_ADAPTERS
+        self.worlds: list[Adapters | None] = [None] * self.slots  # the adapters that a slot's memory is of
+        self.saved: list[tuple[State, Adapters | None]] = []
+
+    def adapt(self, adapters: Adapters) -> None:
+        """The next batches are of these adapters."""
+        self.adapters = adapters
 
     def begin(self) -> None:
         """The batch is empty."""
@@ -122,6 +129,8 @@ class ScriptedDecoder:
         assert len(tokens) > 0
         assert position == len(self.memory[slot]), f"slot {slot} holds {len(self.memory[slot])}, written at {position}"
         assert not self.pending or self.pending[-1][0] < slot, "slots go in by ascending number"
+        assert self.worlds[slot] in (None, self.adapters), "one memory, two sets of adapters"
+        self.worlds[slot] = self.adapters
         self.pending.append((slot, [int(token) for token in tokens], rows))
         assert sum(len(each[1]) for each in self.pending) <= self.batch_tokens
         return sum(each[2] for each in self.pending) - rows if rows else -1
@@ -184,12 +193,15 @@ class ScriptedDecoder:
         """The slot ends before `position`."""
         assert self.can_cut or position in (0, len(self.memory[slot]))
         del self.memory[slot][position:]
+        self.worlds[slot] = self.worlds[slot] if position else None
 
     def save(self, slot: int) -> State:
         """The tokens are the state."""
         import numpy as np
 
-        return np.array(self.memory[slot], dtype=np.uint8)
+        state = np.array(self.memory[slot], dtype=np.uint8)
+        self.saved.append((state, self.worlds[slot]))
+        return state
 
     def restore(self, slot: int, state: State, tokens: int) -> None:
         """Fails the test when the slot is not empty or the state holds too little."""
@@ -197,6 +209,7 @@ class ScriptedDecoder:
         assert len(state) >= tokens
         assert self.can_cut or len(state) == tokens
         self.memory[slot] = state.tolist()[:tokens]
+        self.worlds[slot] = next((world for known, world in self.saved if known is state), None)
 
     def describe(self) -> Mapping[str, Any]:
         """No facts."""

@@ -141,7 +141,7 @@ class Shown:
     other: Mapping[str, Any]
     same: Mapping[str, Any] = field(default_factory=dict)
     look: Look = content
-    on: str = "usual"  # which server: usual, two_models, names or thinking
+    on: str = "usual"  # which server: usual, two_models, names, thinking or adapters
 
 
 def value(name: str, one: Any, other: Any, look: Look = content, on: str = "usual", **same: Any) -> Shown:
@@ -195,6 +195,11 @@ def one_of(*words: str) -> str:
     return "root ::= " + " | ".join(json.dumps(word) for word in words)
 
 
+def starting(word: str) -> Body:
+    """What starts a grammar that waits."""
+    return {"type": "word", "value": word}
+
+
 def asked_for(schema: Any) -> Body:
     """A response format of this schema."""
     return {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
@@ -228,6 +233,7 @@ def older(name: str = "add", arguments: Any = "{}") -> list[Body]:
     return [*user("Add."), call, {"role": "function", "name": name, "content": "4"}]
 
 
+WAITING: Body = {"temperature": 0, "grammar": one_of("a", "e"), "grammar_lazy": True}
 NO_CUT: Body = {"temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0}
 GREEDY: Body = {"temperature": 0}
 SINGING = [*user(SONG), {"role": "assistant", "content": SONG * 4}, *user(SONG)]
@@ -288,6 +294,10 @@ HONOURED: Mapping[str, Shown] = {
     "post_sampling_probs": value("post_sampling_probs", False, True, entries, n_probs=1, **GREEDY),
     "timings_per_token": value("timings_per_token", False, True, chunks_with("timings"), stream=True),
     "return_progress": value("return_progress", False, True, chunks_with("prompt_progress"), stream=True),
+    "lora": value("lora", [], [{"id": 0, "scale": 1}], on="adapters", **GREEDY),
+    "lora[].id": value("lora", [{"id": 0, "scale": 1}], [{"id": 1, "scale": 1}], on="adapters", **GREEDY),
+    "lora[].scale": value("lora", [{"id": 0, "scale": 0}], [{"id": 0, "scale": 1}], on="adapters", **GREEDY),
+    "control_vector": value("control_vector", False, True, on="adapters", **GREEDY),
     "handle": value("handle", None, "desk", kept_names, max_tokens=1),
     "cache_salt": value("cache_salt", None, "mine", shared_without_salt, max_tokens=1),
     # which model, and what it reads
@@ -379,6 +389,20 @@ HONOURED: Mapping[str, Shown] = {
     "response_format.schema": value("response_format", short_form(1), short_form(2)),
     "json_schema": value("json_schema", {"const": 1}, {"const": 2}),
     "grammar": value("grammar", one_of("a"), one_of("b")),
+    "grammar_lazy": value("grammar_lazy", False, True, grammar=one_of("a"), grammar_triggers=[starting("a")]),
+    "grammar_triggers": value("grammar_triggers", [starting("a")], [starting("e")], **WAITING),
+    "grammar_triggers[].type": value(
+        "grammar_triggers", [starting("a")], [{"type": "pattern", "value": "a"}], refused, **WAITING
+    ),
+    "grammar_triggers[].value": value("grammar_triggers", [starting("a")], [starting("e")], **WAITING),
+    "grammar_triggers[].token": value(
+        "grammar_triggers",
+        [{"type": "token", "token": 40}],
+        [{"type": "token", "token": 2_000_000_000}],
+        refused,
+        grammar="root ::= .*",
+        grammar_lazy=True,
+    ),
     "guided_json": value("guided_json", '{"const": 1}', {"const": 2}),
     "guided_regex": value("guided_regex", "[0-9]{3}", "[a-c]{3}"),
     "guided_choice": value("guided_choice", ["yes"], ["no"]),

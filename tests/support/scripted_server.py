@@ -26,7 +26,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from troth import cli
-from troth.domain import Embeddings, Sampling, Steering, TokenIds, TokenLogprob
+from troth.domain import Adapters, Embeddings, Sampling, Steering, TokenIds, TokenLogprob
 from troth.engines import registry
 from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Proposer, Sampler, State, Vocabulary
 from troth.engines.guidance import Guide, Guides
@@ -281,6 +281,9 @@ class ScriptedDecoder:
     def restore(self, slot: int, state: State, tokens: int) -> None:
         """The empty slot holds the first `tokens` tokens of the state."""
         self._memory[slot] = state.view(np.int32)[:tokens].tolist()
+
+    def adapt(self, adapters: Adapters) -> None:
+        """There are none."""
 
     def describe(self) -> Mapping[str, Any]:
         """The facts of the model file."""

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 0f7e890a799f53a28ba6918f8e5d2462792372e4a4e4540ad20a4f91547b98e2; datamodel-code-generator 0.89.0
+sha256 of openapi/: 15df9e90687b7e16bc5908720a0a5beb5e27c8e062c26627f311319b299d0d9c; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -93,71 +93,13 @@ class AnthropicTool(ContractModel):
     "Who may call it; only the model can."
 
 
-class BookkeepingFields(ContractModel):
-    """Fields about the account, the cache and the speed."""
+class LoraScale(ContractModel):
+    """How strongly an adapter counts."""
 
-    user: Annotated[Any | None, Inert()] = None
-    "The caller's name for its user."
-    metadata: Annotated[Any | None, Inert()] = None
-    "The caller's own notes."
-    store: Annotated[Any | None, Inert()] = None
-    "Keep the answer; there is no store to read it from."
-    service_tier: Annotated[Any | None, Inert()] = None
-    "A price class."
-    prompt_cache_key: Annotated[Any | None, Inert()] = None
-    "A hint for the prompt cache."
-    prompt_cache_options: Annotated[Any | None, Inert()] = None
-    "A hint for the prompt cache."
-    prompt_cache_retention: Annotated[Any | None, Inert()] = None
-    "A hint for the prompt cache."
-    safety_identifier: Annotated[Any | None, Inert()] = None
-    "The caller's name for its user."
-    session_id: Annotated[Any | None, Inert()] = None
-    "A label of the conversation, shown by `GET /sessions`; `DELETE /sessions/{label}` forgets it. A text of at most 256 characters; anything else labels nothing."
-    handle: Annotated[str | None, Field(pattern="^[A-Za-z0-9._-]{1,64}$")] = None
-    "A name under which the state of this conversation is kept: nothing evicts it until `DELETE /halogen/handles/{name}`. It makes the next turn quicker and changes no answer."
-    prediction: Annotated[Any | None, Inert()] = None
-    "A guess at the answer, to write it sooner."
-    verbosity: Annotated[Any | None, Inert()] = None
-    "A wish for shorter or longer answers; many clients always send it."
-    cache_prompt: Annotated[Any | None, Inert()] = None
-    "Whether the prompt's state is kept for the next request."
-    cache_control: Annotated[Any | None, Inert()] = None
-    "A mark for the prompt cache."
-    id_slot: Annotated[Any | None, Inert()] = None
-    "Which of llama-server's slots to use; the scheduler chooses."
-    n_cache_reuse: Annotated[Any | None, Inert()] = None
-    "How llama-server reuses its cache."
-    n_keep: Annotated[Any | None, Inert()] = None
-    "What a context shift keeps; the context is never shifted."
-    n_discard: Annotated[Any | None, Inert()] = None
-    "What a context shift drops; the context is never shifted."
-    drafter: Annotated[Any | None, Inert()] = None
-    "Which drafter speculates; the answer is the same."
-    provider: Annotated[Any | None, Inert()] = None
-    "OpenRouter's choice between its providers."
-    trace: Annotated[Any | None, Inert()] = None
-    "OpenRouter's tracing labels."
-    truncate_prompt_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
-    "vLLM's cut of a long prompt; a prompt is never cut."
-    cache_salt: Annotated[str | None, Field(max_length=256), Honoured(neutral={"maxLength": 0})] = None
-    "Saved states of prompts are shared among requests with the same salt only (vLLM). It changes no answer."
-    kv_transfer_params: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
-    "vLLM's hand-over between servers; not done."
-    vllm_xargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
-    "vLLM's extension arguments; not done."
-    models: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "OpenRouter's list of models to fall back to; not done."
-    route: Annotated[str | None, Guarded()] = None
-    "OpenRouter's rule for falling back to another model; not done."
-    transforms: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "OpenRouter's changes to a long prompt; not done."
-    moderation: Annotated[dict[str, Any] | None, Guarded()] = None
-    "OpenAI's check of prompt and answer; not done yet."
-    lora: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "Adapters for this request; not done yet."
-    control_vector: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "The deployment's control vector; there is none yet."
+    id: Annotated[int, Field(ge=0, le=1023)]
+    "Its place in `options.lora`, from 0 on."
+    scale: Annotated[float, Field(ge=-100.0, le=100.0)]
+    "1 is as it was trained; 0 is off."
 
 
 class BudgetFields(ContractModel):
@@ -662,19 +604,15 @@ class FormatFieldsResponseFormat(ContractModel):
     "llama-server's shorter place of the schema."
 
 
-class FormatFields(ContractModel):
-    """Answers held to a form, as OpenAI and llama-server ask for it."""
+class GrammarTrigger(ContractModel):
+    """A text or a token with which a grammar begins to hold."""
 
-    response_format: Annotated[FormatFieldsResponseFormat | None, Honoured(neutral={"enum": [{"type": "text"}]})] = None
-    "The answer's form."
-    json_schema: dict[str, Any] | bool | None = None
-    "llama-server's shorthand; hold the answer to this JSON schema."
-    grammar: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
-    "Hold the answer to this grammar, in the GBNF of llama.cpp."
-    grammar_lazy: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Start the grammar at a trigger; not done, a grammar holds from the first token."
-    grammar_triggers: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
-    "What starts a lazy grammar; not done."
+    type: Annotated[int, Field(ge=0, le=3)] | Literal["token", "word", "pattern", "pattern_full"]
+    "`word` (1), a text; `token` (0), the id of a token. `pattern` (2) and `pattern_full` (3) are refused: a client's patterns are not searched in an answer."
+    value: Annotated[str | None, Field(max_length=256)] = None
+    "The text of a word."
+    token: Annotated[int | None, Field(ge=0, le=2147483647)] = None
+    "The id of a token."
 
 
 class GuidedFieldsStructuredOutputs(ContractModel):
@@ -923,6 +861,73 @@ class AnthropicResult(ContractModel):
     "The picture."
     cache_control: Annotated[Any | None, Inert()] = None
     "A mark for the prompt cache."
+
+
+class BookkeepingFields(ContractModel):
+    """Fields about the account, the cache and the speed."""
+
+    user: Annotated[Any | None, Inert()] = None
+    "The caller's name for its user."
+    metadata: Annotated[Any | None, Inert()] = None
+    "The caller's own notes."
+    store: Annotated[Any | None, Inert()] = None
+    "Keep the answer; there is no store to read it from."
+    service_tier: Annotated[Any | None, Inert()] = None
+    "A price class."
+    prompt_cache_key: Annotated[Any | None, Inert()] = None
+    "A hint for the prompt cache."
+    prompt_cache_options: Annotated[Any | None, Inert()] = None
+    "A hint for the prompt cache."
+    prompt_cache_retention: Annotated[Any | None, Inert()] = None
+    "A hint for the prompt cache."
+    safety_identifier: Annotated[Any | None, Inert()] = None
+    "The caller's name for its user."
+    session_id: Annotated[Any | None, Inert()] = None
+    "A label of the conversation, shown by `GET /sessions`; `DELETE /sessions/{label}` forgets it. A text of at most 256 characters; anything else labels nothing."
+    handle: Annotated[str | None, Field(pattern="^[A-Za-z0-9._-]{1,64}$")] = None
+    "A name under which the state of this conversation is kept: nothing evicts it until `DELETE /halogen/handles/{name}`. It makes the next turn quicker and changes no answer."
+    prediction: Annotated[Any | None, Inert()] = None
+    "A guess at the answer, to write it sooner."
+    verbosity: Annotated[Any | None, Inert()] = None
+    "A wish for shorter or longer answers; many clients always send it."
+    cache_prompt: Annotated[Any | None, Inert()] = None
+    "Whether the prompt's state is kept for the next request."
+    cache_control: Annotated[Any | None, Inert()] = None
+    "A mark for the prompt cache."
+    id_slot: Annotated[Any | None, Inert()] = None
+    "Which of llama-server's slots to use; the scheduler chooses."
+    n_cache_reuse: Annotated[Any | None, Inert()] = None
+    "How llama-server reuses its cache."
+    n_keep: Annotated[Any | None, Inert()] = None
+    "What a context shift keeps; the context is never shifted."
+    n_discard: Annotated[Any | None, Inert()] = None
+    "What a context shift drops; the context is never shifted."
+    drafter: Annotated[Any | None, Inert()] = None
+    "Which drafter speculates; the answer is the same."
+    provider: Annotated[Any | None, Inert()] = None
+    "OpenRouter's choice between its providers."
+    trace: Annotated[Any | None, Inert()] = None
+    "OpenRouter's tracing labels."
+    truncate_prompt_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
+    "vLLM's cut of a long prompt; a prompt is never cut."
+    cache_salt: Annotated[str | None, Field(max_length=256), Honoured(neutral={"maxLength": 0})] = None
+    "Saved states of prompts are shared among requests with the same salt only (vLLM). It changes no answer."
+    kv_transfer_params: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "vLLM's hand-over between servers; not done."
+    vllm_xargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "vLLM's extension arguments; not done."
+    models: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "OpenRouter's list of models to fall back to; not done."
+    route: Annotated[str | None, Guarded()] = None
+    "OpenRouter's rule for falling back to another model; not done."
+    transforms: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "OpenRouter's changes to a long prompt; not done."
+    moderation: Annotated[dict[str, Any] | None, Guarded()] = None
+    "OpenAI's check of prompt and answer; not done yet."
+    lora: Annotated[list[LoraScale] | None, Field(max_length=64), Honoured(neutral={"maxItems": 0})] = None
+    "The LoRA adapters of this answer, those of `options.lora` of the model by their place; others are off. Left out: each with the operator's scale."
+    control_vector: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Add the control vector of the model (`options.control_vector`), or do not. Left out: as the operator decided."
 
 
 class SystemMessage(MessageFields):
@@ -1205,6 +1210,23 @@ class NamedToolChoice(ContractModel):
     "The function."
 
 
+class FormatFields(ContractModel):
+    """Answers held to a form, as OpenAI and llama-server ask for it."""
+
+    response_format: Annotated[FormatFieldsResponseFormat | None, Honoured(neutral={"enum": [{"type": "text"}]})] = None
+    "The answer's form."
+    json_schema: dict[str, Any] | bool | None = None
+    "llama-server's shorthand; hold the answer to this JSON schema."
+    grammar: Annotated[str | None, Honoured(neutral={"maxLength": 0})] = None
+    "Hold the answer to this grammar, in the GBNF of llama.cpp."
+    grammar_lazy: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Let the answer be free until one of `grammar_triggers` comes; from its beginning on the grammar, or the schema, holds. Reasoning has no triggers."
+    grammar_triggers: Annotated[
+        list[GrammarTrigger] | None, Field(max_length=64), Honoured(neutral={"maxItems": 0})
+    ] = None
+    "What starts a grammar that waits (`grammar_lazy`); without that they say nothing."
+
+
 class EmbeddingRequest(VectorFields):
     """Texts, or token ids, to be turned into vectors."""
 
@@ -1364,8 +1386,8 @@ class CompletionRequest(
     "vLLM's switch of the BOS; it is always decided by the model."
     verbose: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "llama-server's `__verbose` object; not done here, chat does."
-    post_sampling_probs: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "Report probabilities after the samplers; not done."
+    post_sampling_probs: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "Report the probabilities that tokens had in the draw, after all samplers: as `prob` and `top_probs` in `logprobs.content`, and their logarithms in the lists; tokens that could not come are left out."
     return_tokens: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Report the token ids of the answer; not done here, POST /completion does."
     response_fields: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 0f7e890a799f53a28ba6918f8e5d2462792372e4a4e4540ad20a4f91547b98e2; datamodel-code-generator 0.89.0
+sha256 of openapi/: 15df9e90687b7e16bc5908720a0a5beb5e27c8e062c26627f311319b299d0d9c; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 0f7e890a799f53a28ba6918f8e5d2462792372e4a4e4540ad20a4f91547b98e2; datamodel-code-generator 0.89.0
+sha256 of openapi/: 15df9e90687b7e16bc5908720a0a5beb5e27c8e062c26627f311319b299d0d9c; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1868,6 +1868,12 @@ class Health(ContractModel):
     "Whether and how functions can be called."
     reasoning: dict[str, Any] | None = None
     "Whether and how answers are reasoned about first."
+    thinking_answer_room: Annotated[int, Field(ge=0)] | str | None = None
+    "What a budget keeps for the answer when it is used up by reasoning: in tokens, or in words where a share of the budget counts; 0 is nothing."
+    indexer_budget: dict[str, Any] | None = None
+    "Always null: no engine here has such an index of its memory."
+    request_records: dict[str, Any] | None = None
+    "Always null: requests are not recorded."
     vision: dict[str, Any] | None = None
     "Whether pictures and sound are read, and within which bounds."
     cache_counters: str | None = None

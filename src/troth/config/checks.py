@@ -52,6 +52,7 @@ def check(written: Written, known: Known) -> None:
         _check_kind(written, ("models", index, "kind"), entry, known)
         _check_source(written, ("models", index, "source"), entry.get("source"))
         _check_source(written, ("models", index, "draft_source"), entry.get("draft_source"))
+        _check_extra(written, ("models", index, "options"), entry)
         _check_source(written, ("models", index, "tokenizer_source"), entry.get("tokenizer_source"))
         _check_draft(written, ("models", index, "draft_source"), entry)
         _check_mmproj(written, ("models", index, "options", "mmproj"), entry)
@@ -142,6 +143,18 @@ def _check_source(written: Written, path: KeyPath, source: object) -> None:
         parse_address(source)
     except SourceFault as fault:
         written.fault(path, fault.message)
+
+
+def _check_extra(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> None:
+    """The adapters and the control vector of an engine's options."""
+    options = entry.get("options")
+    if not isinstance(options, dict):
+        return
+    for place, lora in enumerate(_items(options.get("lora"))):
+        if isinstance(lora, dict):
+            _check_source(written, (*path, "lora", place, "source"), lora.get("source"))
+    if isinstance(vector := options.get("control_vector"), dict):
+        _check_source(written, (*path, "control_vector", "source"), vector.get("source"))
 
 
 def _check_draft(written: Written, path: KeyPath, entry: Mapping[str, Any]) -> None:

@@ -66,6 +66,12 @@ def reasoning(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
     }
 
 
+def answer_room(facts: ServerFacts) -> int | str:
+    """What a budget keeps for the answer, as halogen tells it: tokens, or words where a share counts."""
+    tokens, share = facts.thinking.get("answer_room_tokens", 0), facts.thinking.get("answer_room_share", 0.0)
+    return f"max({tokens}, {share * 100:g}% of max_tokens)" if share else int(tokens)
+
+
 def template_caps(state: ModelState) -> dict[str, bool]:
     """What the chat template can express (llama-server, /props, `chat_template_caps`)."""
     speech = state.speech

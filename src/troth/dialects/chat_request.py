@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from troth._generated.models import ChatCompletionRequest, CreateChatCompletionParameters
-from troth.dialects.fields import bounded, named, reported, sampled
+from troth.dialects.fields import adapted, bounded, named, reported, sampled
 from troth.dialects.forms import form_of
 from troth.dialects.functions import arguments_of, calls_of, rules_of
 from troth.dialects.parts import Parts, image_at
@@ -51,6 +51,7 @@ def read(
         **sampled(body),
         **bounded(body),
         **reported(body),
+        **adapted(body),
     )
 
 

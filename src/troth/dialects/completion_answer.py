@@ -8,13 +8,14 @@ Divergences from OpenAI, all additive:
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from troth.dialects.logprobs import logprobs_of
+from troth.dialects.logprobs import IMPOSSIBLE, logprobs_of
 from troth.dialects.sse import DONE, data_frame, json_line, quoted
 from troth.dialects.timings import timings_of
 from troth.dialects.usage import usage_of
@@ -62,18 +63,27 @@ def whole(reply: Reply, heading: Heading, *, logprobs: bool, echoes: Sequence[st
 
 def logprobs_by_list(pieces: Iterable[Piece], offset: int) -> dict[str, Any]:
     """OpenAI's four lists, and llama-server's entries. `offset`: characters of the answer before these tokens."""
+    pieces = list(pieces)
     content = logprobs_of(pieces)["content"]
+    others = "top_probs" if pieces and pieces[0].as_drawn else "top_logprobs"
     offsets = []
     for entry in content:
         offsets.append(offset)
         offset += len(entry["token"])
     return {
         "tokens": [entry["token"] for entry in content],
-        "token_logprobs": [entry["logprob"] for entry in content],
-        "top_logprobs": [{each["token"]: each["logprob"] for each in entry["top_logprobs"]} for entry in content],
+        "token_logprobs": [_logprob(entry) for entry in content],
+        "top_logprobs": [{each["token"]: _logprob(each) for each in entry[others]} for entry in content],
         "text_offset": offsets,
         "content": content,
     }
+
+
+def _logprob(entry: Mapping[str, Any]) -> float:
+    """The log probability of an entry, be it told as such or as a probability."""
+    if "logprob" in entry:
+        return float(entry["logprob"])
+    return math.log(entry["prob"]) if entry["prob"] > 0 else IMPOSSIBLE
 
 
 class CompletionChunks:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from troth._generated.models import CompletionRequest, CreateCompletionParameters
-from troth.dialects.fields import bounded, named, reported, sampled
+from troth.dialects.fields import adapted, bounded, named, reported, sampled
 from troth.dialects.forms import form_of
 from troth.dialects.parts import pieces_with_media
 from troth.domain import Ask, Pieces, RawText
@@ -37,11 +37,13 @@ def read(
         "given": given,
         "form": form_of(body, body),
         "logprobs": body.logprobs,
+        "as_drawn": bool(body.post_sampling_probs),
         "shown_tokens": tuple(body.preserved_tokens or ()),
         "tag": named(body, parameters, caller),
         **sampled(body),
         **bounded(body),
         **reported(body),
+        **adapted(body),
     }
     found = prompts(body.prompt)
     if len(found) > prompts_max:

@@ -89,6 +89,12 @@ def bounded(body: BudgetFields) -> dict[str, Any]:
     }
 
 
+def adapted(body: BookkeepingFields) -> dict[str, Any]:
+    """With what the model is computed: the fields of an `Ask` that `body` sets."""
+    loras = None if body.lora is None else tuple((each.id, each.scale) for each in body.lora)
+    return {"loras": loras, "control_vector": body.control_vector}
+
+
 def reported(body: ReportingFields) -> dict[str, Any]:
     """What a stream tells besides the text: the fields of an `Ask` that `body` sets."""
     streamed = bool(body.stream)

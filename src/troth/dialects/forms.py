@@ -7,23 +7,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from troth._generated.models import FormatFields, GuidedFields
+from troth._generated.models import FormatFields, GrammarTrigger, GuidedFields
 from troth.domain import Form
 from troth.errors import BadRequest
+
+TRIGGER_KINDS = ("token", "word", "pattern", "pattern_full")  # by llama-server's numbers
 
 
 def form_of(body: FormatFields, guided: GuidedFields | None = None) -> Form | None:
     """The form that the request asks for; None for free text. Raises BadRequest for two, or for half of one."""
-    asked = [*_formats(body), *(_guides(guided) if guided is not None else ())]
+    asked: list[Form] = [*_formats(body), *(_guides(guided) if guided is not None else ())]
     if len(asked) > 1:
         raise BadRequest(
             f"`{asked[0].path}` and `{asked[1].path}` both ask for a form of the answer: send one of them.",
             param=asked[1].path,
             code="conflicting_values",
         )
-    return asked[0] if asked else None
+    form = asked[0] if asked else None
+    if not body.grammar_lazy:
+        return form
+    if form is None:
+        raise BadRequest("`grammar_lazy` is true, and there is no grammar that could wait.", param="grammar_lazy")
+    if not body.grammar_triggers:
+        raise BadRequest(
+            "`grammar_lazy` is true, and no `grammar_triggers` say when it begins.",
+            param="grammar_triggers",
+            code="missing_required_parameter",
+        )
+    triggers = tuple(_trigger(each, f"grammar_triggers.{place}") for place, each in enumerate(body.grammar_triggers))
+    return replace(form, triggers=triggers)
 
 
 def schema_form(schema: Any, path: str) -> Form:
@@ -36,6 +51,25 @@ def schema_form(schema: Any, path: str) -> Form:
         if not isinstance(schema, dict | bool):
             raise BadRequest(f"`{path}` is no JSON schema: send an object, true or false.", param=path)
     return Form(kind="json_schema", body=schema, path=path)
+
+
+def _trigger(trigger: GrammarTrigger, path: str) -> str | int:
+    """The text or the token that starts a grammar. Raises BadRequest for patterns, and where it is missing."""
+    kind = TRIGGER_KINDS[trigger.type] if isinstance(trigger.type, int) else str(trigger.type)
+    if kind == "token" and trigger.token is not None:
+        return trigger.token
+    if kind == "word" and trigger.value:
+        return trigger.value
+    if kind in ("token", "word"):
+        name = "token" if kind == "token" else "value"
+        raise BadRequest(
+            f"`{path}` is a {kind} without `{name}`.", param=f"{path}.{name}", code="missing_required_parameter"
+        )
+    raise BadRequest(
+        f"`{path}` is a {kind}: patterns are not searched in an answer. Send words (1) or tokens (0).",
+        param=f"{path}.type",
+        code="unsupported_value",
+    )
 
 
 def _formats(body: FormatFields) -> Iterator[Form]:

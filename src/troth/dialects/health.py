@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import asdict
 from typing import Any
 
-from troth.dialects.abilities import reasoning, structured_output, tool_calls
+from troth.dialects.abilities import answer_room, reasoning, structured_output, tool_calls
 from troth.dialects.promises import chat_promises, contract, routes
 from troth.dialects.served import ModelState, ServerFacts, default_chat, readiness
 from troth.domain import SAMPLER_NAMES, Sampling
@@ -34,6 +34,9 @@ def lasting(states: tuple[ModelState, ...], facts: ServerFacts) -> dict[str, Any
         "streaming": {"first_event": facts.first_event, "keepalive_seconds": facts.keepalive_seconds},
         "limits": dict(facts.limits),
         "queue_cap": facts.queue_max,
+        "thinking_answer_room": answer_room(facts),
+        "indexer_budget": None,
+        "request_records": None,
         "structured_output": structured_output(facts),
         "contract": contract((state.model for state in states), facts.guard, facts.unknown_fields),
     }

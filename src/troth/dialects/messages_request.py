@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from troth._generated.models import AnthropicBlock, MessagesRequest
-from troth.dialects.fields import bounded, named, needed, sampled
+from troth.dialects.fields import adapted, bounded, named, needed, sampled
 from troth.dialects.forms import schema_form
 from troth.dialects.parts import Parts, anthropic_image, refused_picture
 from troth.dialects.thoughts import Spoken
@@ -54,6 +54,7 @@ def read(body: MessagesRequest, given: frozenset[str], caller: str, *, strip_bil
         form=None if form is None else schema_form(form.schema_, "output_config.format.schema"),
         tag=named(body, None, caller),
         **sampled(body),
+        **adapted(body),
         **bounded(body),
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from troth._generated.models import InfillRequest, NativeCompletionRequest, NativeFields
 from troth.dialects.completion_request import joined, prompts
-from troth.dialects.fields import bounded, named, reported, sampled
+from troth.dialects.fields import adapted, bounded, named, reported, sampled
 from troth.dialects.forms import form_of
 from troth.domain import Ask, Gap, Pieces, RawText, TextLimits
 from troth.errors import BadRequest
@@ -26,8 +26,8 @@ def read_completion(body: NativeCompletionRequest, given: frozenset[str], caller
             f"`prompt` has {len(found)} prompts; this server takes at most {prompts_max} in one request.",
             param="prompt",
         )
-    common = _common(body) | {"form": form_of(body), "given": given, "tag": named(body, None, caller)}
-    common |= sampled(body) | bounded(body) | reported(body)
+    common = _common(body) | {"form": form_of(body, body), "given": given, "tag": named(body, None, caller)}
+    common |= sampled(body) | bounded(body) | reported(body) | adapted(body)
     return [Ask(source=RawText(pieces), **common) for pieces in found]
 
 
@@ -37,8 +37,8 @@ def read_infill(body: InfillRequest, given: frozenset[str], caller: str) -> Ask:
     if body.prompt:
         prefix = (*prefix, body.prompt)
     extra = tuple((each.filename or "tmp", each.text) for each in body.input_extra or ())
-    common = _common(body) | {"form": form_of(body), "given": given, "tag": named(body, None, caller)}
-    common |= sampled(body) | bounded(body) | reported(body)
+    common = _common(body) | {"form": form_of(body, body), "given": given, "tag": named(body, None, caller)}
+    common |= sampled(body) | bounded(body) | reported(body) | adapted(body)
     return Ask(source=Gap(prefix, _pieces(body.input_suffix), extra), **common)
 
 

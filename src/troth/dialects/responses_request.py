@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from troth._generated.models import CreateResponseParameters, ResponsesItem, ResponsesRequest
-from troth.dialects.fields import bounded, missing, named, needed, reported, sampled
+from troth.dialects.fields import adapted, bounded, missing, named, needed, reported, sampled
 from troth.dialects.forms import schema_form
 from troth.dialects.parts import Parts, image_at, refused_picture
 from troth.dialects.responses_tools import Toolbox, flat_name
@@ -51,6 +51,7 @@ def read(
         **sampled(body),
         **bounded(body),
         **reported(body),
+        **adapted(body),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from troth.domain.asking import NOBODY, Sampling, Tag, ToolCall
+from troth.domain.asking import NO_ADAPTERS, NOBODY, Adapters, Sampling, Tag, ToolCall
 from troth.domain.media import Sight, TokenIds, View
 
 FinishReason = Literal["stop", "length", "tool_calls"]
@@ -23,11 +23,12 @@ class GrammarSource:
     """What an answer must look like: rules of llguidance's Lark dialect, and the patterns that they refer to.
 
     `patterns` are (name, kind, text): the rules write `@name` for one. The kinds are a JSON schema, a grammar of
-    llama.cpp, a regular expression, and further rules.
+    llama.cpp, a regular expression, and further rules. `openings` are texts that an answer must be able to begin with.
     """
 
     rules: str
     patterns: tuple[tuple[str, PatternKind, str], ...] = ()
+    openings: tuple[bytes, ...] = ()
 
 
 class Grammar(Protocol):
@@ -42,7 +43,7 @@ class Grammar(Protocol):
 class ThoughtBounds:
     """Where the reasoning of an answer begins and ends, in token ids, and how long it may be."""
 
-    begin: int | None  # None: the marker is no single token
+    begin: tuple[int, ...]  # the tokens of its marker
     end: int
     is_open: bool  # the prompt ends inside the block: the answer begins with reasoning
     budget_tokens: int | None = None  # then the end is forced
@@ -50,11 +51,24 @@ class ThoughtBounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Triggers:
+    """What starts a grammar that waits: a text in the answer, or a token of it. Neither is looked for in reasoning."""
+
+    words: tuple[bytes, ...] = ()
+    tokens: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Steering:
-    """What holds the tokens of an answer: its reasoning first, then the grammar, from the first token behind it."""
+    """What holds the tokens of an answer: its reasoning first, then the grammar, from the first token behind it.
+
+    With `triggers` the answer is free until one of them comes, and the grammar holds from its beginning.
+    """
 
     thoughts: ThoughtBounds | None = None
     grammar: Grammar | None = None
+    triggers: Triggers | None = None
+    field: str = "response_format"  # of the request that asks for the grammar, for refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +187,7 @@ class Job:
     as_drawn: bool = False  # of the draw, after the samplers
     priority: int = 0
     tag: Tag = NOBODY
+    adapters: Adapters = NO_ADAPTERS
     progress: bool = False
     token_timings: bool = False
     given: tuple[tuple[int, ...], ...] = ()  # what each choice says, token for token, to learn how likely it is

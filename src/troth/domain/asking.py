@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -153,12 +154,14 @@ class Form:
     """What the text of an answer must look like.
 
     `body` is a JSON schema ("json_schema"), a GBNF grammar ("grammar"), a regular expression ("regex"), a
-    tuple of texts ("choice"), or nothing: any JSON object ("json_object").
+    tuple of texts ("choice"), or nothing: any JSON object ("json_object"). With `triggers`, which are texts and
+    ids of tokens, the answer is free until the first of them comes: it is where the form begins.
     """
 
     kind: Literal["json_object", "json_schema", "grammar", "regex", "choice"]
     body: Any = None
     path: str = "response_format"  # of the client's field, for refusals
+    triggers: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +172,33 @@ class Tag:
     handle: str | None = None  # a keep-name: what it names is not evicted until it is released
     owner: str = ""  # the caller, where callers are kept apart
     salt: str = ""  # `cache_salt`, as a digest
+    adapters: str = ""  # `Adapters.key`
 
     @property
-    def realm(self) -> tuple[str, str]:
+    def realm(self) -> tuple[str, str, str]:
         """Only states of the same realm are ever reused: how long a prompt takes tells what others have asked."""
-        return (self.owner, self.salt)
+        return (self.owner, self.salt, self.adapters)
 
     def or_else(self, other: Tag) -> Tag:
         """This tag, its gaps filled from the other, which is of the same realm."""
         return replace(self, label=self.label or other.label, handle=self.handle or other.handle)
 
 
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """What a model is computed with besides its weights: the scales of LoRA adapters by their ids, without
+    those that are 0, and whether its control vector is added."""
+
+    loras: tuple[tuple[int, float], ...] = ()
+    control: bool = False
+
+    @property
+    def key(self) -> str:
+        """Another text for each combination, "" for none: states that one leaves are good for no other."""
+        return "" if self == NO_ADAPTERS else json.dumps([self.loras, self.control])
+
+
+NO_ADAPTERS = Adapters()
 NOBODY = Tag()  # a conversation without a name
 
 
@@ -270,6 +289,8 @@ class Ask:
     shown_tokens: tuple[str, ...] = ()  # control tokens that are written out where the answer has them
     priority: int = 0  # lower runs first, as in vLLM
     tag: Tag = NOBODY
+    loras: tuple[tuple[int, float], ...] | None = None  # scales by id; those that are not named are off
+    control_vector: bool | None = None
     progress: bool = False  # report prompt progress
     token_timings: bool = False  # carry timings on every Said
 
@@ -358,6 +379,8 @@ class ServedModel:
     aliases: tuple[str, ...] = ()
     honours: frozenset[str] = frozenset()
     sampling: Mapping[str, Any] = field(default_factory=dict)  # the operator's defaults for this model
+    loras: tuple[float, ...] = ()  # the scale of each adapter where a request names none
+    control_vector: bool | None = None  # whether it is added where a request does not say; None: there is none
     prompts: Mapping[str, str] = field(default_factory=dict)  # what goes in front of texts to be embedded, by name
     slot: str = ""  # the name of its place
     also: tuple[str, ...] = ()  # further kinds that it serves
@@ -377,3 +400,4 @@ class Plan:
     seed: int  # of the first choice, uint32; choice k uses seed + k
     budget: Budget
     origins: Mapping[str, str]
+    adapters: Adapters = NO_ADAPTERS

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from troth.domain import (
+    Adapters,
     Embeddings,
     Grammar,
     GrammarSource,
@@ -241,6 +242,7 @@ class Guide(Protocol):
     """What holds the tokens of one sequence, as far as the scheduler asks."""
 
     fault: str | None  # why the answer cannot go on
+    fault_field: str | None  # the field of the request that asks for what cannot be; None: no field does
 
     @property
     def is_complete(self) -> bool:
@@ -303,6 +305,9 @@ class Decoder(Protocol):
     @property
     def state_key(self) -> str:
         """Names the model and the settings that its saved states are good for."""
+
+    def adapt(self, adapters: Adapters) -> None:
+        """What is computed from now on is computed with these adapters. Cheap when they are the same as before."""
 
     def begin(self) -> None:
         """The batch is empty."""

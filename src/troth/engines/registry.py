@@ -46,7 +46,9 @@ def _llama_cpp_options() -> type[BaseModel]:
 def _llama_cpp(path: Path, options: BaseModel, beside: Beside) -> Decodes:
     from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
 
-    return LlamaCpp(path, cast(LlamaCppOptions, options), beside.get("draft"), beside.get("mmproj"))
+    settings = cast(LlamaCppOptions, options)
+    extra = [beside[f"extra.{number}"] for number in range(len(settings.sources))]
+    return LlamaCpp(path, settings, beside.get("draft"), beside.get("mmproj"), extra)
 
 
 def _llama_cpp_honours(options: BaseModel) -> frozenset[str]:
@@ -210,6 +212,12 @@ def relay(engine: str, name: str, options: BaseModel) -> Relays:
     make = registered(engine, "chat").relay
     assert make is not None, "the configuration was checked"
     return make(name, options)
+
+
+def sources(options: object) -> tuple[tuple[str, str | None], ...]:
+    """The files that an engine's options name besides the model's, each with the hash that it must have, if any."""
+    found: tuple[tuple[str, str | None], ...] = getattr(options, "sources", ())
+    return found
 
 
 def create(name: str, path: Path, options: BaseModel, beside: Beside | None = None) -> Decodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from troth.domain import Tool
 
@@ -98,3 +98,15 @@ class CallFormat(Protocol):
 
     def reader(self, tools: Sequence[Tool]) -> Reader:
         """A reader for one answer."""
+
+
+@runtime_checkable
+class Frames(Protocol):
+    """A way of writing in which the words of an answer stand between markers of their own."""
+
+    def framed(self, form: str, mark: Mark, *, thinks: bool, calls: bool) -> tuple[str, str]:
+        """What a whole answer is whose words are the symbol `form`, and the rules for it.
+
+        With `thinks` reasoning may come first; with `calls` the rules of `CallFormat.grammar` are there already,
+        and the answer may be calls instead.
+        """

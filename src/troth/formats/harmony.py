@@ -6,13 +6,13 @@ Analysis is reasoning; final, and commentary to nobody, is words; a message to a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from troth.domain import Tool
 from troth.formats.base import CallGrammar, Mark, Reader
 from troth.formats.json_calls import arguments
-from troth.formats.lark import Spelling, call_grammar, spelled, text_before
+from troth.formats.lark import Spelling, call_grammar, literal, spelled, text_before
 from troth.formats.tape import NoCall, ScriptReader, Steps, Tape
 
 START, CHANNEL, CONSTRAIN, MESSAGE = "<|start|>", "<|channel|>", "<|constrain|>", "<|message|>"
@@ -65,20 +65,39 @@ class Harmony:
             between=f"{CALL}{START}assistant{_BEFORE_NAME}",
         )
         grammar = call_grammar(spelling, tools, spell, parallel=parallel)
-        again = spell(f"{START}assistant")
-        body, rules = text_before(END, "before_text", spell)
-        more = (
-            f"begun: {again}\n"
-            f'before: {spell(CHANNEL)} ("analysis" | "commentary") {spell(MESSAGE)} {body} {again}\n'
-            f"final: {spell(f'{CHANNEL}final{MESSAGE}')} FINAL_TEXT\n"
-            f"FINAL_TEXT: /(.|\\n)*/\n{rules}"
-        )
+        final = f"final: {spell(f'{CHANNEL}final{MESSAGE}')} FINAL_TEXT\nFINAL_TEXT: /(.|\\n)*/\n"
+        more = final + _begun(spell) + _written("before", ("analysis", "commentary"), spell)
         return CallGrammar(CHANNEL, grammar.rules + more, forced="begun? calls", free="begun? before* (final | calls)")
+
+    def framed(self, form: str, mark: Mark, *, thinks: bool, calls: bool) -> tuple[str, str]:
+        """What a whole answer is whose words are the symbol `form`, and the rules for it."""
+
+        def spell(text: str) -> str:
+            return spelled(text, self.markers, mark)
+
+        constrained = spell(f" {CONSTRAIN}json")
+        rules = f"formed: {spell(f'{CHANNEL}final')} ({constrained})? {spell(MESSAGE)} {form}\n"
+        if thinks:
+            rules += _written("thought", ("analysis",), spell)
+        whole = f"begun? {'thought* ' if thinks else ''}{'(formed | calls)' if calls else 'formed'}"
+        return whole, rules if calls else rules + _begun(spell)
 
     def reader(self, tools: Sequence[Tool]) -> Reader:
         """A reader for one answer. Names that no tool has are calls as well."""
         del tools
         return ScriptReader(_script)
+
+
+def _begun(spell: Callable[[str], str]) -> str:
+    """The rule of what begins every message; that of the first one stands in the prompt."""
+    return f"begun: {spell(f'{START}assistant')}\n"
+
+
+def _written(rule: str, channels: Sequence[str], spell: Callable[[str], str]) -> str:
+    """The rule of a message in one of these channels, and the beginning of the next one."""
+    body, rules = text_before(END, f"{rule}_text", spell)
+    names = " | ".join(literal(channel) for channel in channels)
+    return f"{rule}: {spell(CHANNEL)} ({names}) {spell(MESSAGE)} {body} {spell(f'{START}assistant')}\n{rules}"
 
 
 def _script(tape: Tape) -> Steps[None]:

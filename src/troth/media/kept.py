@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from troth.domain import Embeddings, View
 
-Key = tuple[tuple[str, str], bytes]  # the realm, as with saved states, and the digest of the view
+Key = tuple[tuple[str, ...], bytes]  # the realm, as with saved states, and the digest of the view
 ENTRY_BYTES = 512  # of an entry beside its arrays
 
 

@@ -10,12 +10,19 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 
 from troth.domain import Ask, Budget, Plan, Sampling, ServedModel
-from troth.policy import budget, fields, forms, limits, naming, sampling
+from troth.policy import adapters, budget, fields, forms, limits, naming, sampling
 from troth.policy.terms import Directory, EverythingHere, FieldRule, PolicySettings, Step, Terms
 
 SEEDS = 2**32 - 1  # seeds are 0 … 2**32 - 2: llama.cpp reads 2**32 - 1 as "pick one"
 
-STEPS: tuple[Step, ...] = (fields.refuse_undone, limits.bound, forms.hold, budget.allow, sampling.choose)
+STEPS: tuple[Step, ...] = (
+    fields.refuse_undone,
+    limits.bound,
+    forms.hold,
+    adapters.choose,
+    budget.allow,
+    sampling.choose,
+)
 
 
 def draw_seed() -> int:

@@ -10,7 +10,7 @@ from troth.domain import Ask, Form, Plan, Talk, Tool, ToolRules
 from troth.errors import BadRequest
 from troth.policy import schema
 from troth.policy.repetition import expanded_size
-from troth.policy.schema import PATTERN_SIZE_MAX
+from troth.policy.schema import CONSTANT_LENGTH_MAX, PATTERN_SIZE_MAX
 from troth.policy.terms import Terms
 
 NAME_MARKS = "_-.:/@$#+~"  # in names of functions, beside letters and digits: they can stand in every model's format
@@ -54,6 +54,12 @@ def _checked(ask: Ask, rules: ToolRules | None, terms: Terms) -> Ask:
     form = ask.form
     if form is not None and form.kind in ("grammar", "regex"):
         _check_text(form)
+    if form is not None and form.kind == "choice" and any(len(text) > CONSTANT_LENGTH_MAX for text in form.body):
+        raise BadRequest(
+            f"`{form.path}` has a text of more than {CONSTANT_LENGTH_MAX} characters.",
+            param=form.path,
+            code="invalid_grammar",
+        )
     if form is not None and form.kind == "json_schema":
         schema.check(form.body, form.path, depth_max=depth)
         form = replace(form, body=schema.without_neutral(form.body))
@@ -108,6 +114,13 @@ def _check_tools(rules: ToolRules, form: Form | None, terms: Terms) -> None:
         if tool.name in seen:
             raise BadRequest(f"`{tool.path}`: there is another function of the name {tool.name!r}.", param=tool.path)
         seen.add(tool.name)
+    if form is not None and form.triggers and rules.tools:
+        raise BadRequest(
+            f"`grammar_lazy` lets `{form.path}` wait in a free text, and `tools` bring a grammar of their own: "
+            "send one of them.",
+            param="grammar_lazy",
+            code="conflicting_values",
+        )
     if form is not None and rules.mode == "required":
         raise BadRequest(
             f"`tool_choice` demands a call and `{form.path}` demands a form: an answer cannot have both.",

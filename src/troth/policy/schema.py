@@ -39,6 +39,8 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {  # values at which a refused keyword 
     "dependencies": ({},),
 }
 VISITS_MAX = 20_000  # of schemas, each as often as it is found deeper
+CONSTANT_LENGTH_MAX = 4000  # characters of one text in `const` and `enum`: each token costs as much again
+STEP_MAX = 10_000  # of `multipleOf`, zeros left out: so many states are counted
 PATTERN_SIZE_MAX = 20_000  # characters, repetitions written out
 SCHEMAS = ("additionalProperties", "additionalItems", "items")
 LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
@@ -61,6 +63,8 @@ def check(schema: Any, path: str, *, depth_max: int) -> None:
                 code="invalid_schema",
             )
         _check_patterns(part, path, pointer)
+        _check_counts(part, path, pointer)
+        _check_sizes(part, path, pointer)
         for keyword in REFUSED:
             if keyword in part and not any(_same(part[keyword], neutral) for neutral in NEUTRAL.get(keyword, ())):
                 raise BadRequest(
@@ -166,6 +170,67 @@ def _below(part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for keyword in TABLES:
         if isinstance(part.get(keyword), Mapping):
             yield from ((f"{_escaped(keyword)}/{_escaped(name)}", each) for name, each in part[keyword].items())
+
+
+def _check_sizes(part: Mapping[str, Any], path: str, pointer: str) -> None:
+    """Raises BadRequest for constants that are too long to follow, and steps that take too many states to count."""
+    if any(length > CONSTANT_LENGTH_MAX for length in _lengths([part.get("const"), part.get("enum")])):
+        raise BadRequest(
+            f"`{path}` has a constant at `{pointer}` with a text of more than {CONSTANT_LENGTH_MAX} characters.",
+            param=path,
+            code="invalid_schema",
+        )
+    step = part.get("multipleOf")
+    if isinstance(step, int | float) and not isinstance(step, bool) and _digits(step) > STEP_MAX:
+        raise BadRequest(
+            f"`{path}` has `multipleOf` {step} at `{pointer}/multipleOf`; its digits, without zeros at either end, may "
+            f"make {STEP_MAX} at most.",
+            param=path,
+            code="unsupported_schema",
+            details={"keyword": "multipleOf", "pointer": f"{pointer}/multipleOf"},
+        )
+
+
+def _lengths(value: Any) -> Iterator[int]:
+    """The length of every text in the value."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield len(each)
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, Mapping):
+            waiting += [*each, *each.values()]
+
+
+def _digits(number: float) -> int:
+    """The number without its zeros and its point: 0.25 is 25, and so is 2500."""
+    return int(repr(number).partition("e")[0].replace(".", "").replace("-", "").strip("0") or "0")
+
+
+def _check_counts(part: Mapping[str, Any], path: str, pointer: str) -> None:
+    """Raises BadRequest for a least number of properties that keys written twice would pass by.
+
+    No grammar can tell whether a key has been there. Listed names come once, and of all others one at least counts.
+    """
+    least = part.get("minProperties")
+    required = part.get("required")
+    names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    if isinstance(least, bool) or not isinstance(least, int | float) or least <= len(names) + 1:
+        return
+    kinds = part.get("type", "object")
+    is_object = kinds == "object" or (isinstance(kinds, list) and "object" in kinds)
+    is_open = part.get("additionalProperties") is not False or bool(part.get("patternProperties"))
+    if is_object and is_open:
+        raise BadRequest(
+            f"`{path}` has `minProperties` {least} at `{pointer}/minProperties`, which cannot be held where names are "
+            f"free: the same name could come twice. At most {len(names) + 1} can be, one more than are required; or "
+            "list all names, and set `additionalProperties` to false.",
+            param=path,
+            code="unsupported_schema",
+            details={"keyword": "minProperties", "pointer": f"{pointer}/minProperties"},
+        )
 
 
 def _check_patterns(part: Mapping[str, Any], path: str, pointer: str) -> None:

@@ -11,13 +11,22 @@ from typing import Any
 from troth.domain import Form, Grammar, GrammarSource, PatternKind, Tool, ToolRules
 from troth.engines.base import Compiles, GrammarFault, Vocabulary
 from troth.errors import BadRequest
-from troth.formats.base import CallFormat, CallGrammar, Mark
+from troth.formats.base import CallFormat, CallGrammar, Frames, Mark
 from troth.formats.lark import object_schema
 from troth.formats.thoughts import ThoughtSyntax
 
 # Between the parts of JSON: one space, or a line break and its indentation. Without a bound a small model may
-# write white space until its budget ends.
-SPACING = {"x-guidance": {"whitespace_pattern": r" |\n[ \t]{0,64}"}}
+# write white space until its budget ends. Letters are written as such: a name of `properties` would not be known
+# in an escape of it.
+SPACING = {"x-guidance": {"whitespace_pattern": r" |\n[ \t]{0,64}", "json_allowed_escapes": 'nrbtf\\"'}}
+_LONG, _SHORT, _LEAP = "0[13578]|1[02]", "0[469]|11", "0[48]|[2468][048]|[13579][26]"
+DAYS = (
+    r"^(?:(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-"
+    rf"(?:(?:{_LONG})-(?:0[1-9]|[12][0-9]|3[01])|(?:{_SHORT})-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+    rf"|(?:[0-9]{{2}}(?:{_LEAP})|(?:{_LEAP})00)-02-29)$"
+)  # every day of the calendar, as JSON Schema's format `date`
+VALUES = ("const", "enum", "default", "examples")  # keywords of JSON Schema that hold values, not schemas
+TABLES = ("properties", "patternProperties", "$defs", "definitions")  # and those that hold schemas by name
 ANY_OBJECT = {"type": "object"}
 HEADER = "%llguidance {}\n"
 SPACE = "SPACE: /[ \\t\\r\\n]{1,8}/\n"
@@ -45,15 +54,15 @@ def is_held(shape: Shape) -> bool:
     return shape.form is not None or bool(shape.rules.callable)
 
 
-def compiled(shape: Shape, vocabulary: Vocabulary, grammars: Compiles) -> Grammar:
-    """The grammar of the shape.
+def compiled(shape: Shape, vocabulary: Vocabulary, grammars: Compiles, openings: tuple[bytes, ...] = ()) -> Grammar:
+    """The grammar of the shape. With `openings`, one of which begins it, that of its form alone.
 
     In automatic mode a tool whose schema cannot be compiled is loosened to any object, unless it is strict.
     Raises: BadRequest naming the field and, in the compiler's words, what it cannot hold.
     """
     mark = marks_of(vocabulary)
     try:
-        return grammars.compile(_source(shape, mark))
+        return grammars.compile(_source(shape, mark, openings))
     except GrammarFault as fault:
         if shape.form is not None:
             _check_form(shape.form, grammars)
@@ -78,27 +87,35 @@ def marks_of(vocabulary: Vocabulary) -> Mark:
     return mark
 
 
-def _source(shape: Shape, mark: Mark) -> GrammarSource:
-    if shape.form is not None and shape.thoughts is not None and shape.thoughts.format is not None:
+def _source(shape: Shape, mark: Mark, openings: tuple[bytes, ...] = ()) -> GrammarSource:
+    if shape.form is not None and openings:
+        return _form_alone(shape.form, openings)
+    if shape.form is not None and _is_out_of_reach(shape):
         raise BadRequest(
-            f"`{shape.form.path}` cannot be held: this model's format, {shape.calls.name}, puts its text between "
-            "markers of its own. Leave it out.",
+            f"`{shape.form.path}` cannot be held: this model puts its text between markers of its own, and its chat "
+            "template has no place for calls that would tell which. Leave it out.",
             param=shape.form.path,
             code="unsupported_value",
         )
     patterns: tuple[tuple[str, PatternKind, str], ...] = ()
-    rules: list[str] = []
-    bodies: list[str] = []
     tools = shape.rules.callable
     spaced = [replace(tool, parameters=_spaced(tool.parameters or ANY_OBJECT)) for tool in tools]
     calls = shape.calls.grammar(spaced, mark, parallel=shape.rules.parallel) if tools else None
+    rules = [calls.rules] if calls is not None else []
     if shape.form is not None:
-        text, pattern = _form(shape.form)
+        text, patterns = _form(shape.form)
         rules.append(f"form: {text}")
-        patterns = pattern
-        bodies.append("form")
+    body, more = _body(shape, calls, mark)
+    return GrammarSource(HEADER + "\n".join([_start(shape, mark, body), *rules, more]) + "\n", patterns)
+
+
+def _body(shape: Shape, calls: CallGrammar | None, mark: Mark) -> tuple[str, str]:
+    """What may come behind the reasoning, and the rules it needs beside those of the form and the calls."""
+    if shape.form is not None and isinstance(shape.calls, Frames):
+        return shape.calls.framed("form", mark, thinks=shape.thoughts is not None, calls=calls is not None)
+    bodies = ["form"] if shape.form is not None else []
+    words = ""
     if calls is not None:
-        rules.append(calls.rules)
         trigger = mark(calls.trigger)
         if shape.rules.mode == "required" or shape.form is not None:
             bodies.append(calls.forced or f"{trigger} calls")
@@ -107,9 +124,12 @@ def _source(shape: Shape, mark: Mark) -> GrammarSource:
         else:
             free, words = _free_or_calls(calls, trigger, _free_text(shape, mark))
             bodies.append(free)
-            rules.append(words)
-    rules.insert(0, _start(shape, mark, " | ".join(f"({each})" for each in bodies)))
-    return GrammarSource(HEADER + "\n".join(rules) + "\n", patterns)
+    return " | ".join(f"({each})" for each in bodies), words
+
+
+def _is_out_of_reach(shape: Shape) -> bool:
+    """True for a model whose words stand between markers that nothing here reads."""
+    return shape.thoughts is not None and shape.thoughts.format not in (None, shape.calls.name)
 
 
 def _start(shape: Shape, mark: Mark, body: str) -> str:
@@ -158,7 +178,7 @@ def _form(form: Form) -> tuple[str, tuple[tuple[str, PatternKind, str], ...]]:
         return " | ".join(json.dumps(text) for text in form.body), ()
     if form.kind == "json_object":
         return "@form_pattern", (("form_pattern", "json_schema", json.dumps(_spaced(ANY_OBJECT))),)
-    text = json.dumps(_spaced(form.body)) if form.kind == "json_schema" else form.body
+    text = json.dumps(_spaced(dated(form.body))) if form.kind == "json_schema" else form.body
     return "@form_pattern", (("form_pattern", PATTERNS[form.kind], text),)
 
 
@@ -169,10 +189,31 @@ def _spaced(schema: Any) -> Any:
     return {**schema, **SPACING} if isinstance(schema, Mapping) else schema
 
 
+def dated(schema: Any) -> Any:
+    """The schema, in which a text of the format `date` is a day that there is: compilers know 31 days of any month."""
+    if isinstance(schema, list):
+        return [dated(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    told = dict(schema)
+    for key, value in schema.items():
+        if key in TABLES and isinstance(value, Mapping):
+            told[key] = {name: dated(each) for name, each in value.items()}
+        elif key not in VALUES:
+            told[key] = dated(value)
+    if schema.get("format") == "date":
+        told["allOf"] = [*told.get("allOf", ()), {"pattern": DAYS}]
+    return told
+
+
 def _check_form(form: Form, grammars: Compiles) -> None:
     """Raises BadRequest when the form alone cannot be compiled."""
+    _compile(_form_alone(form), grammars, form.path)
+
+
+def _form_alone(form: Form, openings: tuple[bytes, ...] = ()) -> GrammarSource:
     text, patterns = _form(form)
-    _compile(GrammarSource(f"{HEADER}start: {text}\n", patterns), grammars, form.path)
+    return GrammarSource(f"{HEADER}start: {text}\n", patterns, openings)
 
 
 def _compilable(tool: Tool, shape: Shape, grammars: Compiles) -> Tool:

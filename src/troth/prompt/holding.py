@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from troth.domain import NO_TOOLS, PartReader, Plan, ReaderFactory, Steering, Talk, ToolRules
+from troth.domain import NO_TOOLS, Form, PartReader, Plan, ReaderFactory, Steering, Talk, ToolRules, Triggers
 from troth.engines.base import Compiles, Vocabulary
 from troth.errors import BadRequest, NotImplementedHere
 from troth.formats.base import CallFormat, Reader
@@ -75,7 +75,34 @@ def steering_of(
         return None if bounds is None else Steering(thoughts=bounds)
     if grammars is None:
         raise NotImplementedHere(f"The engine {plan.model.engine} cannot hold an answer to a form.")
-    return Steering(thoughts=bounds, grammar=compiled(shape, vocabulary, grammars))
+    field = ask.form.path if ask.form is not None else "tools"
+    if ask.form is None or not ask.form.triggers:
+        return Steering(thoughts=bounds, grammar=compiled(shape, vocabulary, grammars), field=field)
+    triggers = _triggers_of(ask.form, vocabulary)
+    openings = (*triggers.words, *(vocabulary.piece(token) for token in sorted(triggers.tokens)))
+    return Steering(
+        thoughts=bounds,
+        grammar=compiled(shape, vocabulary, grammars, openings),
+        triggers=triggers,
+        field=field,
+    )
+
+
+def _triggers_of(form: Form, vocabulary: Vocabulary) -> Triggers:
+    """What starts the form: words that are control tokens are meant as such. Raises BadRequest for no token."""
+    words: list[bytes] = []
+    tokens: set[int] = set()
+    for place, trigger in enumerate(form.triggers):
+        if isinstance(trigger, int):
+            if trigger >= vocabulary.size:
+                path = f"grammar_triggers.{place}.token"
+                raise BadRequest(f"`{path}` is {trigger}; this model has {vocabulary.size} tokens.", param=path)
+            tokens.add(trigger)
+        elif trigger in vocabulary.control_texts:
+            tokens.update(vocabulary.tokenize(trigger, special=True, bos=False).tolist())
+        else:
+            words.append(trigger.encode("utf-8", "replace"))
+    return Triggers(words=tuple(words), tokens=frozenset(tokens))
 
 
 def readers_of(talk: Talk, voice: Voice) -> ReaderFactory | None:

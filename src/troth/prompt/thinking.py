@@ -130,7 +130,7 @@ def thought_bounds(
     left = room.limits.left(room.answer_tokens)
     if left is not None and (budget is None or left < budget):
         budget, closed_by = left, _BY_ROOM
-    begin = _single(syntax.begin.strip(), vocabulary)
+    begin = tuple(vocabulary.tokenize(syntax.begin.strip(), special=True, bos=False).tolist())
     return ThoughtBounds(begin=begin, end=end, is_open=is_open, budget_tokens=budget, closed_by=closed_by)
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from troth.domain import NO_ADAPTERS, Adapters
 from troth.engines.base import Sampler
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
@@ -42,15 +43,21 @@ class Batch:
         return [(turn.choice.sampler, turn.row) for turn in speaking if turn.choice.sampler is not None]
 
 
-def compose(slots: Slots, pace: Pace, drafter: Drafter) -> Batch:
-    """The decoder's next batch, and who is in it.
+def groups(slots: Slots) -> list[Adapters]:
+    """The adapters that somebody is computed with now. A batch has one of them, and a step one batch of each."""
+    return list(dict.fromkeys(choice.request.job.adapters for choice in slots.occupants()))
+
+
+def compose(slots: Slots, pace: Pace, drafter: Drafter, adapters: Adapters = NO_ADAPTERS) -> Batch:
+    """The decoder's next batch for the sequences with these adapters, and who is in it.
 
     Sequences go in by ascending slot: a decoder with one memory per sequence computes neighbours together
     and would split the batch at every step backwards.
     """
     started = time.perf_counter()
     decoder, batch = slots.decoder, Batch()
-    seeing, occupants = slots.turn_to_see()
+    decoder.adapt(adapters)
+    seeing, occupants = slots.turn_to_see(adapters)
     if seeing is not None:
         return _seen(seeing, slots, pace)
     chunks = pace.chunks(occupants, decoder.batch_tokens)

@@ -50,6 +50,7 @@ class Header:
     handle: str | None
     owner: str
     salt: str
+    adapters: str = ""
     format: str = FORMAT
 
     @classmethod
@@ -148,7 +149,7 @@ class DiskTier:
         if size != len(line) + 4 * header.tokens + header.state_bytes:
             return None
         in_memory = 4 * header.tokens + header.state_bytes
-        tag = Tag(header.label, header.handle, header.owner, header.salt)
+        tag = Tag(header.label, header.handle, header.owner, header.salt, header.adapters)
         return Filed(path.stem, tokens, tag, in_memory, used_at)
 
     def _path(self, state_id: str) -> Path:

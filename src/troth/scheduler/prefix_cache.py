@@ -21,7 +21,7 @@ from troth.engines.base import State
 from troth.scheduler.disk_tier import DiskTier, Filed
 from troth.scheduler.prefix_tree import PrefixTree
 
-Realm = tuple[str, str]  # see `Tag.realm`
+Realm = tuple[str, str, str]  # see `Tag.realm`
 OPEN: Realm = Tag().realm
 
 

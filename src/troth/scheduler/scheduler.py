@@ -33,8 +33,8 @@ from typing import Literal
 
 from troth.domain import NO_THOUGHTS, Began, FinishReason
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder, Distant, EngineGone
-from troth.errors import EngineFault, Refusal, Unavailable
-from troth.scheduler.batch import Batch, Turn, compose
+from troth.errors import BadRequest, EngineFault, Refusal, Unavailable
+from troth.scheduler.batch import Batch, Turn, compose, groups
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.hearing import give_sampler, picked, piece_of
@@ -138,8 +138,8 @@ class Scheduler:
         try:
             self._admit()
             self._outbox.flush()  # whoever has a slot now is told before the batch is computed
-            if self.slots.running:
-                self._compute(compose(self.slots, self._pace, self.drafter))
+            for adapters in groups(self.slots):
+                self._compute(compose(self.slots, self._pace, self.drafter, adapters))
         except EngineGone:
             raise
         except Exception as error:  # the boundary of the step: one bad step must not end the loop
@@ -204,6 +204,8 @@ class Scheduler:
     def _compute(self, batch: Batch) -> None:
         """The batch is computed and its tokens are part of the answers, unless it was cut short or failed."""
         owners = batch.owners()
+        if not owners:
+            return  # whom this batch was for has ended in an earlier one of this step
         self._alone = owners[0] if len(owners) == 1 else None
         if self._foresee is not None:
             self._foresee(batch.picks())
@@ -315,7 +317,7 @@ class Scheduler:
             request.events.append(Began(choice.index))
         guide = choice.guide
         if guide is not None and guide.fault is not None:
-            self._abandon([request], EngineFault(f"The answer could not be held to its form: {guide.fault}."))
+            self._abandon([request], form_fault(guide.fault, guide.fault_field))
             return False
         if token in self.decoder.vocabulary.end_ids:
             self._end(choice, "stop")
@@ -367,6 +369,13 @@ class Scheduler:
                 request.fault = fault
                 self.counters.requests_failed += 1
                 self._outbox.touch(request)
+
+
+def form_fault(why: str, field: str | None) -> Refusal:
+    """What ends an answer that cannot be held to its form. `field` of the request asks for what cannot be."""
+    if field is None:
+        return EngineFault(f"The answer could not be held to its form: {why}.")
+    return BadRequest(f"`{field}` cannot be held: {why}.", param=field, code="invalid_grammar")
 
 
 def stopping_fault() -> Unavailable:

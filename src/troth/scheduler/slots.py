@@ -12,6 +12,7 @@ import heapq
 import logging
 import time
 
+from troth.domain import Adapters
 from troth.engines.base import Decoder, EngineGone, State
 from troth.scheduler.counters import Counters
 from troth.scheduler.prefix_cache import PrefixCache
@@ -36,7 +37,7 @@ class Slots:
         self._hole_steps = 0
         self._unclean: set[int] = set()  # free slots whose memory is not empty yet
         self._seen_last = -1  # the slot whose pictures were computed last
-        self._others_wait = False  # the batch before was of pictures alone
+        self._others_wait: set[Adapters] = set()  # of these the batch before was of pictures alone
 
     @property
     def is_full(self) -> bool:
@@ -215,22 +216,23 @@ class Slots:
         """The running choices by ascending slot."""
         return [self.running[slot] for slot in sorted(self.running)]
 
-    def turn_to_see(self) -> tuple[Choice | None, list[Choice]]:
-        """Whose picture is read next, if it is time for one; and else the choices that take part in the next batch.
+    def turn_to_see(self, adapters: Adapters) -> tuple[Choice | None, list[Choice]]:
+        """Of the choices with these adapters: whose picture is read next, if it is time for one, and else who takes
+        part in the next batch.
 
         A picture needs a batch of its own. Whoever speaks or reads words has every second one, and pictures of
         several choices take turns.
         """
-        everybody = self.occupants()
+        everybody = [each for each in self.occupants() if each.request.job.adapters == adapters]
         seeing = [each for each in everybody if each.is_reading and each.request.job.prompt.sight_at(each.held)]
         if not seeing:
-            self._others_wait = False
+            self._others_wait.discard(adapters)
             return None, everybody
         others = [each for each in everybody if each not in seeing]
-        if others and self._others_wait:
-            self._others_wait = False
+        if others and adapters in self._others_wait:
+            self._others_wait.discard(adapters)
             return None, others
-        self._others_wait = True
+        self._others_wait.add(adapters)
         turn = next((each for each in seeing if each.slot > self._seen_last), seeing[0])
         self._seen_last = turn.slot
         return turn, others

@@ -63,11 +63,13 @@ class ModelFiles:
     draft: Path | None = None
     tokenizer: Path | None = None
     mmproj: Path | None = None
+    extra: tuple[Path, ...] = ()  # those that the engine's own options name
 
     @property
     def beside(self) -> dict[str, Path]:
         """The further files that there are, by what they are."""
-        named = {"draft": self.draft, "tokenizer": self.tokenizer, "mmproj": self.mmproj}
+        extra = {f"extra.{number}": path for number, path in enumerate(self.extra)}
+        named = {"draft": self.draft, "tokenizer": self.tokenizer, "mmproj": self.mmproj, **extra}
         return {name: path for name, path in named.items() if path is not None}
 
     @property

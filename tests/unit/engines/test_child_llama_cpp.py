@@ -151,7 +151,7 @@ def test_a_grammar_of_an_earlier_process_is_compiled_anew(far: RemoteDecoder, pr
 
 def test_reasoning_is_counted_and_closed_as_in_a_thread(near: Decoder, far: Decoder, prompt: TokenIds) -> None:
     end = near.vocabulary.tokenize(" blue", special=False, bos=False)[0]
-    bounds = ThoughtBounds(begin=None, end=int(end), is_open=True, budget_tokens=5)
+    bounds = ThoughtBounds(begin=(), end=int(end), is_open=True, budget_tokens=5)
     told = []
     for decoder in (near, far):
         tokens, sampler = held(decoder, prompt, HOT, Steering(thoughts=bounds))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from troth.domain import GrammarSource, Sampling, Steering, ThoughtBounds
+from troth.domain import GrammarSource, Sampling, Steering, ThoughtBounds, Triggers
 from troth.engines.base import Decoder, GrammarFault
-from troth.engines.guidance import Guides
+from troth.engines.guidance import GrammarLimits, Guides
 from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
 from troth.engines.llama_cpp.decoder import LlamaDecoder
 
@@ -128,6 +129,48 @@ def test_a_bias_that_bans_all_that_may_follow_is_a_fault_with_its_name(
     sampler.close()
 
 
+def gbnf(text: str, *openings: bytes) -> GrammarSource:
+    return GrammarSource("%llguidance {}\nstart: @g\n", (("g", "gbnf", text),), openings)
+
+
+@pytest.mark.parametrize("rule", ['s s | "a"', 's s s | s s | "a" | "b"'])
+def test_a_grammar_whose_every_token_takes_longer_than_the_last_is_refused(rule: str, guides: Guides) -> None:
+    with pytest.raises(GrammarFault, match="too ambiguous"):
+        guides.compile(gbnf(f"root ::= s\ns ::= {rule}"))
+
+
+def test_a_grammar_that_turns_dear_ends_its_answer_and_names_the_field(decoder: LlamaDecoder) -> None:
+    limits = GrammarLimits(answer_seconds=0.01, token_seconds=0)
+    guides = Guides(decoder.grammars._tokenizer, decoder.vocabulary.size, limits)
+    grammar = guides.compile(gbnf('root ::= s\ns ::= "a" s s | "a"'))
+    guide = guides.guide(Steering(grammar=grammar, field="grammar"))
+    (letters,) = decoder.vocabulary.tokenize("aaaa", special=False, bos=False).tolist()
+    for _ in range(100):
+        if guide.fault is None:
+            guide.allowed()
+            guide.took(letters)
+    assert guide.fault is not None
+    assert "too ambiguous" in guide.fault
+    assert guide.fault_field == "grammar"
+
+
+@pytest.mark.parametrize("sampling", [Sampling(temperature=0), Sampling(temperature=1)])
+def test_a_grammar_that_waits_holds_from_its_trigger_on(
+    sampling: Sampling, decoder: LlamaDecoder, guides: Guides
+) -> None:
+    steering = Steering(
+        grammar=guides.compile(gbnf('root ::= "e" [0-9]{3} "!"', b"e")), triggers=Triggers(words=(b"e",))
+    )
+    free, _, held = drawn(decoder, steering, sampling, seed=3, count=64).partition("e")
+    assert free
+    assert re.fullmatch("[0-9]{3}!", held)
+
+
+def test_a_trigger_that_the_grammar_does_not_begin_with_is_refused(guides: Guides) -> None:
+    with pytest.raises(GrammarFault, match="does not begin with its trigger 'x'"):
+        guides.compile(gbnf('root ::= "y"', b"x"))
+
+
 def test_a_grammar_is_compiled_once(guides: Guides) -> None:
     assert guides.compile(YES_OR_NO) is guides.compile(YES_OR_NO)
 
@@ -136,7 +179,7 @@ BEGIN, END, WORD = 6, 7, 300  # <filename> and <gh_stars>, which end no answer
 
 
 def bounded(guides: Guides, budget: int | None, *, is_open: bool = True) -> Steering:
-    return Steering(thoughts=ThoughtBounds(begin=BEGIN, end=END, is_open=is_open, budget_tokens=budget))
+    return Steering(thoughts=ThoughtBounds(begin=(BEGIN,), end=END, is_open=is_open, budget_tokens=budget))
 
 
 def test_reasoning_is_closed_when_its_budget_is_used(guides: Guides) -> None:
@@ -167,6 +210,19 @@ def test_reasoning_without_a_budget_is_only_counted(guides: Guides) -> None:
         assert guide.forced() is None
         guide.took(token)
     assert guide.thoughts.tokens == 3
+
+
+def test_a_marker_of_several_tokens_begins_the_reasoning_and_a_second_block_is_closed_at_once(guides: Guides) -> None:
+    bounds = ThoughtBounds(begin=(BEGIN, WORD), end=END, is_open=False, budget_tokens=2)
+    guide = guides.guide(Steering(thoughts=bounds))
+    for token in (BEGIN, BEGIN, WORD, WORD):
+        assert guide.forced() is None
+        assert guide.accepts(token)
+        guide.took(token)
+    assert guide.forced() == END
+    for token in (END, BEGIN, WORD):
+        guide.took(token)
+    assert guide.forced() == END
 
 
 def test_the_end_of_the_reasoning_is_forced_at_any_temperature(decoder: LlamaDecoder, guides: Guides) -> None:

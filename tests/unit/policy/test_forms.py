@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,6 +73,66 @@ def test_keywords_that_say_nothing_are_left_out() -> None:
 def test_what_is_no_schema_is_refused(body: Any) -> None:
     with pytest.raises(BadRequest, match="is no JSON schema"):
         decide(json_form(body))
+
+
+OPEN = {"type": "object", "additionalProperties": {"type": "integer"}}
+LISTED = {"properties": {"a": {}, "b": {}}, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        OPEN | {"minProperties": 2},
+        {"minProperties": 2.0},
+        OPEN | {"minProperties": 3, "required": ["a"]},
+        {"type": ["object", "null"], "minProperties": 2},
+        {"patternProperties": {"^a": {}}, "additionalProperties": False, "minProperties": 2},
+        {"allOf": [{"minProperties": 5}]},
+    ],
+)
+def test_a_number_of_properties_that_one_name_twice_would_reach_is_refused(body: Any) -> None:
+    with pytest.raises(BadRequest, match=r"`minProperties`") as refused:
+        decide(json_form(body))
+    assert refused.value.code == "unsupported_schema"
+    assert refused.value.details["keyword"] == "minProperties"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        OPEN | {"minProperties": 1},
+        OPEN | {"minProperties": 0, "maxProperties": 2},
+        OPEN | {"minProperties": 3, "required": ["a", "b"]},
+        LISTED | {"minProperties": 2},
+        {"type": "string", "minProperties": 9},
+    ],
+)
+def test_a_number_of_properties_that_different_names_must_reach_is_served(body: Any) -> None:
+    decide(json_form(body))
+
+
+@pytest.mark.parametrize("step", [999_999_937, 0.123456789, 12_345])
+def test_a_step_that_takes_too_many_states_is_refused(step: float) -> None:
+    with pytest.raises(BadRequest, match="`multipleOf`"):
+        decide(json_form({"multipleOf": step}))
+
+
+@pytest.mark.parametrize("step", [0.01, 2.5, 7, 9999, 1_000_000, 1e-9])
+def test_a_step_of_few_digits_is_served(step: float) -> None:
+    decide(json_form({"multipleOf": step}))
+
+
+@pytest.mark.parametrize("body", [{"const": "x" * 5000}, {"enum": [[{"a": "x" * 5000}]]}, {"enum": [{"x" * 5000: 1}]}])
+def test_a_constant_that_is_too_long_to_follow_is_refused(body: Any) -> None:
+    settings = replace(SETTINGS, grammar_bytes_max=100_000)
+    served = Policy([ServedModel("m", "chat", "scripted")], settings, {})
+    with pytest.raises(BadRequest, match="more than 4000 characters"):
+        served.decide(Ask(source=Talk(()), form=json_form(body)))
+
+
+def test_a_form_that_waits_and_tools_are_refused_together() -> None:
+    with pytest.raises(BadRequest, match="grammar_lazy"):
+        decide(Form(kind="grammar", body='root ::= "a"', triggers=("x",)), tools=(ADD,))
 
 
 def test_no_keyword_is_in_two_tables() -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.support.formats import WEATHER, Vocabulary
 from troth.domain import Form, Grammar, GrammarSource, Tool, ToolRules
 from troth.engines.base import GrammarFault
+from troth.engines.gbnf import lark_of
 from troth.errors import BadRequest
 from troth.formats.registry import FORMATS
 from troth.formats.thoughts import THOUGHTS
@@ -37,7 +38,7 @@ class Compiler:
         self.vocabulary = Vocabulary()
 
     def compile(self, source: GrammarSource) -> Grammar:
-        from llguidance import LLMatcher, LLTokenizer, grammar_from
+        from llguidance import LLMatcher, LLTokenizer
         from llguidance._tokenizer import TokenizerWrapper
 
         parts: list[dict[str, Any]] = [{"name": "answer", "lark_grammar": source.rules}]
@@ -46,7 +47,7 @@ class Compiler:
                 parts.append({"name": name, "json_schema": json.loads(text)})
             else:
                 try:
-                    parts.append({"name": name, "lark_grammar": grammar_from("gbnf", text)})
+                    parts.append({"name": name, "lark_grammar": lark_of(text)})
                 except ValueError as fault:
                     raise GrammarFault(str(fault)) from fault
         whole = json.dumps({"grammars": parts})
@@ -117,6 +118,82 @@ def shaped(tools: Sequence[Tool] = (WEATHER,), *, thinks: bool = False, inside: 
 )
 def test_an_answer_is_taken_or_not(shape: Shape, text: str, is_taken: bool) -> None:
     assert takes(shape, text) == is_taken
+
+
+HM = "<|channel|>analysis<|message|>hm {<|end|><|start|>assistant"
+FINAL = "<|channel|>final<|message|>"
+AS_JSON = "<|channel|>final <|constrain|>json<|message|>"
+HARMONY_CALL = '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Paris"}'
+
+
+def channelled(tools: Sequence[Tool] = (), *, thinks: bool = True) -> Shape:
+    """A form, in the channels of gpt-oss."""
+    thoughts = THOUGHTS["harmony"] if thinks else None
+    return Shape(form=FORM, rules=ToolRules(tools=tuple(tools)), calls=FORMATS["harmony"], thoughts=thoughts)
+
+
+@pytest.mark.parametrize(
+    ("shape", "text", "is_taken"),
+    [
+        (channelled(), FINAL + JSON, True),
+        (channelled(), HM + FINAL + JSON, True),
+        (channelled(), HM + HM + AS_JSON + JSON, True),
+        (channelled(), f"<|start|>assistant{FINAL}{JSON}", True),
+        (channelled(), JSON, False),
+        (channelled(), HM + FINAL + "words", False),
+        (channelled(), HM + JSON, False),
+        (channelled(), HARMONY_CALL, False),
+        (channelled(), HM.replace("analysis", "commentary") + FINAL + JSON, False),
+        (channelled(thinks=False), FINAL + JSON, True),
+        (channelled(thinks=False), JSON, False),
+        (channelled(thinks=False), HM + FINAL + JSON, False),
+        (channelled((WEATHER,)), HM + FINAL + JSON, True),
+        (channelled((WEATHER,)), HM + HARMONY_CALL, True),
+        (channelled((WEATHER,)), HM + FINAL + "words", False),
+    ],
+)
+def test_a_form_holds_the_final_channel(shape: Shape, text: str, is_taken: bool) -> None:
+    assert takes(shape, text) == is_taken
+
+
+def test_a_form_of_a_model_whose_channels_are_not_read_is_refused() -> None:
+    shape = Shape(form=FORM, rules=ToolRules(), calls=FORMATS["hermes"], thoughts=THOUGHTS["harmony"])
+    with pytest.raises(BadRequest, match="markers of its own"):
+        takes(shape, "")
+
+
+def json_shape(schema: Any) -> Shape:
+    return shaped((), form=Form(kind="json_schema", body=schema))
+
+
+@pytest.mark.parametrize(
+    ("day", "is_one"),
+    [
+        ("2023-02-28", True),
+        ("2023-02-29", False),
+        ("2024-02-29", True),
+        ("1900-02-29", False),
+        ("2000-02-29", True),
+        ("2023-04-31", False),
+        ("2023-12-31", True),
+        ("0000-01-01", False),
+    ],
+)
+@pytest.mark.parametrize("schema", [{"format": "date"}, {"anyOf": [{"type": "string", "format": "date"}]}])
+def test_a_date_is_a_day_that_there_is(schema: Any, day: str, is_one: bool) -> None:
+    assert takes(json_shape(schema), f'"{day}"') == is_one
+
+
+def test_what_is_only_called_format_is_left_alone() -> None:
+    schema = {"properties": {"format": {"const": "date"}}, "required": ["format"], "additionalProperties": False}
+    assert takes(json_shape(schema), '{"format": "date"}')
+    assert takes(json_shape({"const": {"format": "date"}}), '{"format": "date"}')
+
+
+@pytest.mark.parametrize("key", ["a", "\\u0061"])
+def test_a_name_is_not_written_twice_in_whatever_spelling(key: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "string"}}
+    assert not takes(json_shape(schema), f'{{"a": 1, "{key}": "x"}}')
 
 
 ODD = Tool(name="odd", parameters={"type": "object", "not": {"required": ["a"]}}, path="tools.1.function")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,17 @@ def test_a_written_state_is_read_back_and_found_by_the_next_run(tmp_path: Path) 
     state = tier(tmp_path).read("seq-a")
     assert state is not None
     assert np.array_equal(state, STATE)
+
+
+def test_a_state_belongs_to_its_adapters_after_a_restart_too(tmp_path: Path) -> None:
+    tag, disk = Tag(adapters="[[[0, 1.0]], false]"), tier(tmp_path)
+    disk.write(replace(filed("seq-a", 1, 2, 3), tag=tag), STATE)
+    disk.close()
+
+    again = cache(tier(tmp_path))
+
+    assert again.match(ids(1, 2, 3)) == (None, 0)
+    assert again.match(ids(1, 2, 3), tag.realm)[1] == 3
 
 
 def test_a_state_of_another_model_is_neither_found_nor_read(tmp_path: Path) -> None:

@@ -12,7 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.decoder import END, LetterVocabulary, ScriptedDecoder, alone, fail_once, next_token
-from troth.domain import Began, Ended, Event, Finished, FinishReason, Job, Piece, Progress, Prompt, Said, Sampling, Tag
+from troth.domain import (
+    NO_ADAPTERS,
+    Adapters,
+    Began,
+    Ended,
+    Event,
+    Finished,
+    FinishReason,
+    Job,
+    Piece,
+    Progress,
+    Prompt,
+    Said,
+    Sampling,
+    Tag,
+)
 from troth.errors import EngineFault
 from troth.scheduler.drafts import Drafter
 from troth.scheduler.pace import Pace
@@ -133,6 +148,40 @@ def test_siblings_fork_from_one_reading_of_the_prompt() -> None:
 
     assert bench.decoder.computed_tokens == 6
     assert [bench.said(request, k) for k in range(4)] == [words(alone([1, 2, 3, 4, 5, 6], 7 + k, 1)) for k in range(4)]
+
+
+SETS = (NO_ADAPTERS, Adapters(((0, 1.0),)), Adapters(((0, 0.5),), control=True))
+
+
+@pytest.mark.parametrize("choices", [1, 3])
+def test_a_batch_has_one_set_of_adapters_and_a_state_serves_its_own_set_alone(choices: int) -> None:
+    bench = Bench(ScriptedDecoder(slots=4), cache=CacheLimits(tokens_min=2), draft_tokens_max=4)
+    prompt = [1, 2, 3, 4, 5, 6, 7, 8]
+
+    asked = [
+        (bench.submit(prompt, 12, choices=choices, adapters=each, tag=Tag(adapters=each.key)), each)
+        for _ in range(3)
+        for each in SETS
+    ]
+    bench.settle()  # the decoder fails the test when a memory is gone on with under other adapters
+
+    for request, _ in asked:
+        for choice in range(choices):
+            assert bench.said(request, choice) == words(alone(prompt, 7 + choice, 12))
+    assert 3 <= sum(request.cached_tokens > 0 for request, _ in asked) <= 6  # the first of each set read for itself
+    assert is_clean(bench.decoder)
+
+
+def test_a_step_computes_one_batch_for_each_set_that_is_running() -> None:
+    used: list[Adapters] = []
+    decoder = ScriptedDecoder(slots=4, before_decode=lambda decoder: used.append(decoder.adapters))
+    bench = Bench(decoder)
+    for each in (*SETS, SETS[0]):
+        bench.submit([1, 2, 3], 2, adapters=each)
+
+    bench.scheduler.step()
+
+    assert sorted(used, key=lambda each: each.key) == sorted(SETS, key=lambda each: each.key)
 
 
 def test_siblings_without_a_slot_run_later_with_their_own_seeds() -> None:

@@ -167,6 +167,8 @@ class Host:
         match name:
             case "decode":
                 return self._decode(decoder, *arguments)
+            case "adapt":
+                return decoder.adapt(*arguments)
             case "pick":
                 return [self._pick(decoder, *each) for each in arguments[0]]
             case "sampler":
@@ -216,7 +218,9 @@ class Host:
         for further in range(1 + len(draft)):
             (token,) = decoder.pick([(sampler, row + further)])
             guide = sampler.guide
-            state = None if guide is None else GuideState(guide.fault, guide.is_complete, guide.thoughts)
+            state = (
+                None if guide is None else GuideState(guide.fault, guide.fault_field, guide.is_complete, guide.thoughts)
+            )
             picked.append((token, state))
             if further == len(draft) or token != draft[further]:
                 break

@@ -17,7 +17,9 @@ from typing import Any, cast
 from weakref import finalize
 
 from troth.domain import (
+    NO_ADAPTERS,
     NO_THOUGHTS,
+    Adapters,
     Embeddings,
     GrammarSource,
     Sampling,
@@ -121,12 +123,14 @@ class RemoteGuide:
 
     def __init__(self) -> None:
         self.fault: str | None = None
+        self.fault_field: str | None = None
         self.is_complete = False
         self.thoughts: ThoughtCount = NO_THOUGHTS
 
     def note(self, state: GuideState) -> None:
         """The guide has seen a token."""
-        self.fault, self.is_complete, self.thoughts = state.fault, state.is_complete, state.thoughts
+        self.fault, self.fault_field = state.fault, state.fault_field
+        self.is_complete, self.thoughts = state.is_complete, state.thoughts
 
 
 class RemoteSampler:
@@ -183,6 +187,7 @@ class RemoteDecoder:
         self._interrupting = threading.Lock()
         self._posts: list[tuple[Any, ...]] = []  # what needs no answer, in order
         self._needed: list[RemoteGrammar] = []  # by these; the child must not drop them before
+        self._adapters = NO_ADAPTERS
         self._adds: Adds = []
         self._rows = 0
         self._drafts: dict[int, tuple[int, ...]] = {}  # row → the tokens that go on from it in the batch
@@ -190,6 +195,12 @@ class RemoteDecoder:
         self._picked: dict[tuple[int, int], tuple[int, GuideState | None]] = {}  # (sampler, row) → what it gave
 
     # ---- batches --------------------------------------------------------------------------------
+
+    def adapt(self, adapters: Adapters) -> None:
+        """What is computed from now on is computed with these adapters."""
+        if adapters != self._adapters:
+            self._adapters = adapters
+            self._posts.append(("adapt", adapters))
 
     def begin(self) -> None:
         """The batch is empty, and from now on it is what `interrupt` means."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from troth.domain import Sampling, Steering, ThoughtCount, TokenIds
-from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder, Decodes, GrammarFault, Vocabulary
+from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder, Decodes, GrammarFault, Guide, Vocabulary
 from troth.errors import EngineFault, Refusal
 
 # What the channels are for, in the order in which the child is given their sockets.
@@ -118,8 +118,14 @@ class GuideState:
     """What a guide says after a token."""
 
     fault: str | None
+    fault_field: str | None
     is_complete: bool
     thoughts: ThoughtCount
+
+    @classmethod
+    def of(cls, guide: Guide) -> GuideState:
+        """What the guide says now."""
+        return cls(guide.fault, guide.fault_field, guide.is_complete, guide.thoughts)
 
 
 @dataclass(frozen=True, slots=True)

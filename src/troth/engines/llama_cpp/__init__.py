@@ -6,6 +6,7 @@ Importing this package is cheap; the library itself is imported on the engine's 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,11 +34,12 @@ HONOURS = frozenset(
         "dry_penalty_last_n", "dry_sequence_breakers", "mirostat", "mirostat_tau", "mirostat_eta",
         "min_keep", "samplers", "logit_bias", "ignore_eos", "logprobs", "top_logprobs", "n_probs",
         "post_sampling_probs",
+        "lora", "control_vector",
         "timings_per_token", "return_progress", "verbose", "add_generation_prompt", "chat_template_kwargs",
         "handle", "X-Halogen-Handle", "cache_salt",
         "tools", "functions", "function_call", "parallel_tool_calls", "parse_tool_calls", "continue_final_message",
-        "response_format", "json_schema", "grammar", "structured_outputs", "guided_json", "guided_regex",
-        "guided_choice", "guided_grammar",
+        "response_format", "json_schema", "grammar", "grammar_lazy", "grammar_triggers", "structured_outputs",
+        "guided_json", "guided_regex", "guided_choice", "guided_grammar",
         "enable_thinking", "reasoning_effort", "thinking_token_budget", "include_reasoning", "preserve_thinking",
         "reasoning_format",
     }
@@ -55,12 +57,19 @@ class LlamaCpp:
     honours = HONOURS
 
     def __init__(
-        self, path: Path, options: LlamaCppOptions, draft: Path | None = None, mmproj: Path | None = None
+        self,
+        path: Path,
+        options: LlamaCppOptions,
+        draft: Path | None = None,
+        mmproj: Path | None = None,
+        extra: Sequence[Path] = (),
     ) -> None:
+        """`extra`: the files of `options.sources`."""
         self.path = path
         self.options = options
         self.draft = draft
         self.mmproj = mmproj
+        self.extra = extra
 
     def load(self, progress: LoadProgress) -> LlamaDecoder:
         """The model is in memory, and with strict determinism it has been tested for it.
@@ -93,14 +102,14 @@ class LlamaCpp:
         from troth.engines.llama_cpp.decoder import LlamaDecoder
         from troth.engines.llama_cpp.probe import probe
 
-        decoder = LlamaDecoder(self.path, self.options, progress)
+        decoder = LlamaDecoder(self.path, self.options, progress, extra=self.extra)
         if self.options.determinism == "fast":
             return decoder
         outcome = probe(decoder)
         if not outcome["promised"]:
             # Rearranged weights of some formats add up differently for one row and for many.
             decoder.close()
-            decoder = LlamaDecoder(self.path, self.options, progress, repack=False)
+            decoder = LlamaDecoder(self.path, self.options, progress, repack=False, extra=self.extra)
             outcome = probe(decoder)
         decoder.promise(outcome)
         return decoder

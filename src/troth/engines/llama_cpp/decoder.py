@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from troth.domain import Embeddings, Sampling, Steering, TokenIds, TokenLogprob
+from troth.domain import Adapters, Embeddings, Sampling, Steering, TokenIds, TokenLogprob
 from troth.engines.base import DecodeFault, DecodeInterrupted, LoadProgress, Sampler, State, Vocabulary
 from troth.engines.guidance import Guides
 from troth.engines.llama_cpp import memory
+from troth.engines.llama_cpp.adapters import AdapterShelf
 from troth.engines.llama_cpp.batch import Batch
 from troth.engines.llama_cpp.facts import describe_model, metadata
 from troth.engines.llama_cpp.library import library
@@ -39,8 +40,17 @@ RC_OK, RC_NO_ROOM, RC_ABORTED = 0, 1, 2  # llama_decode
 class LlamaDecoder:
     """See `Decoder` in `engines/base.py`. Each slot has a memory of its own (`kv_unified=False`)."""
 
-    def __init__(self, path: Path, options: LlamaCppOptions, progress: LoadProgress, *, repack: bool = True) -> None:
-        """`repack`: weights may be rearranged for speed, which for some formats makes results depend on the batch."""
+    def __init__(
+        self,
+        path: Path,
+        options: LlamaCppOptions,
+        progress: LoadProgress,
+        *,
+        repack: bool = True,
+        extra: Sequence[Path] = (),
+    ) -> None:
+        """`repack`: weights may be rearranged for speed, which for some formats makes results depend on the batch.
+        `extra`: the files of `options.sources`."""
         self._library = library(exact=options.determinism == "strict")
         self._api = self._library.api
         self._model = load_model(self._library, path, options, progress, repack=repack)
@@ -65,6 +75,12 @@ class LlamaDecoder:
             shape = self._shape()
             memory.check(path, shape.need(path.stat().st_size), shape, memory.available_bytes())
         self._abort_flag = (ctypes.c_char * 2)()
+        loras, vector = extra[: len(options.lora)], next(iter(extra[len(options.lora) :]), None)
+        try:
+            self._adapters = AdapterShelf(self._library, self._model, loras, vector, options)
+        except EngineFault:
+            self._api.llama_model_free(self._model)
+            raise
         self._context = self._make_context(options)
         self._memory = ctypes.c_void_p(self._api.llama_get_memory(self._context))
         self._context_pointer = ctypes.c_void_p(self._context)
@@ -131,6 +147,10 @@ class LlamaDecoder:
         return context
 
     # ---- batches --------------------------------------------------------------------------------
+
+    def adapt(self, adapters: Adapters) -> None:
+        """What is computed from now on is computed with these adapters."""
+        self._adapters.use(self._context, adapters)
 
     def begin(self) -> None:
         """The batch is empty."""
@@ -301,6 +321,7 @@ class LlamaDecoder:
             self._facts["build"],
             self.cache_types,
             self._facts["determinism"],
+            *self._adapters.files,
         ]
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 

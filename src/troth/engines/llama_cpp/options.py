@@ -9,6 +9,35 @@ from pydantic import BaseModel, ConfigDict, Field
 CacheType = Literal["f16", "bf16", "q8_0", "f32"]
 
 
+class LoraOptions(BaseModel):
+    """One LoRA adapter."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    source: str = Field(min_length=1, description="Its GGUF file, in the forms of a model's `source`.")
+    sha256: str | None = Field(
+        None, pattern=r"^[0-9a-fA-F]{64}$", description="Refuse the file unless its SHA-256 is this one."
+    )
+    scale: float = Field(
+        1.0, ge=-100, le=100, description="How strongly it counts in requests that name no adapters; 0 is not at all."
+    )
+
+
+class VectorOptions(BaseModel):
+    """The control vector."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    source: str = Field(min_length=1, description="Its GGUF file, in the forms of a model's `source`.")
+    sha256: str | None = Field(
+        None, pattern=r"^[0-9a-fA-F]{64}$", description="Refuse the file unless its SHA-256 is this one."
+    )
+    scale: float = Field(1.0, ge=-100, le=100, description="How strongly it counts.")
+    layer_first: int = Field(1, ge=1, le=10_000, description="The first layer that it is added to.")
+    layer_last: int | None = Field(None, ge=1, le=10_000, description="The last such layer; null: the model's last.")
+    default: bool = Field(True, description="Whether it is added where a request does not say.")
+
+
 class LlamaCppOptions(BaseModel):
     """The options of one model. Defaults suit a small model on a machine without a GPU."""
 
@@ -109,6 +138,18 @@ class LlamaCppOptions(BaseModel):
         description="Most tokens of a picture, for projectors that scale with its size; null: the projector's own.",
         json_schema_extra={"unit": "tokens"},
     )
+    lora: tuple[LoraOptions, ...] = Field(
+        (), description="LoRA adapters; a request names them by their place in this list, from 0 on (`lora`)."
+    )
+    control_vector: VectorOptions | None = Field(
+        None, description="A control vector, which requests switch on or off (`control_vector`)."
+    )
     flash_attention: bool = Field(True, description="Use the fused attention kernel.")
     mmap: bool = Field(True, description="Map the file instead of reading it: starts at once, shares memory.")
     mlock: bool = Field(False, description="Keep the model in memory, never swapped.")
+
+    @property
+    def sources(self) -> tuple[tuple[str, str | None], ...]:
+        """The files besides the model's, each with its hash if one is set: the adapters, then the control vector."""
+        found = [*self.lora, *((self.control_vector,) if self.control_vector is not None else ())]
+        return tuple((each.source, each.sha256) for each in found)

@@ -24,6 +24,7 @@ Draw = list[tuple[int, float]]  # tokens with their probabilities, best first
 
 CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])  # llama_token_data
 MIROSTAT_CANDIDATES = 100  # llama-server's m
+DRAWS_MAX = 256  # of tokens, until one may come: the last is taken, and is a fault if it may not
 
 
 class Greedy:
@@ -149,6 +150,8 @@ class Guided:
         return self._inner.drawn(token)
 
     def _draw(self, logits: Logits) -> int:
+        if self.guide.is_waiting:
+            return self._draw_freely(logits)
         if isinstance(self._inner, Greedy):
             likeliest = self._inner.pick(logits)
             if self.guide.accepts(likeliest):
@@ -158,11 +161,26 @@ class Guided:
             allowed = allowed.copy()
             allowed[self._banned] = False
             if not allowed.any():
-                self.guide.bar("logit_bias bans every token that may follow")
+                self.guide.bar("logit_bias bans every token that may follow", "logit_bias")
         if isinstance(self._inner, Greedy):
             return self._inner.pick(np.where(allowed, logits, -np.inf).astype(np.float32, copy=False))
         ids = np.flatnonzero(allowed)
         return self._inner.draw(ids, logits[ids]) if len(ids) else 0
+
+    def _draw_freely(self, logits: Logits) -> int:
+        """A token that may come, where nearly all of them may: those that may not are found by drawing them."""
+        row, token = logits, 0
+        for _ in range(DRAWS_MAX):
+            if isinstance(self._inner, Greedy):
+                token = self._inner.pick(row)
+            else:
+                ids = np.flatnonzero(row > -np.inf)
+                token = self._inner.draw(ids, row[ids]) if len(ids) else 0
+            if self.guide.accepts(token):
+                break
+            row = row.copy()
+            row[token] = -np.inf
+        return token
 
     def close(self) -> None:
         """The sampler's memory is given back. Safe to call twice."""
