@@ -51,8 +51,8 @@ def run(llama_server: Path, *, rounds: int) -> None:
         "vectors",
         "Vectors and relevance: texts and documents per second",
         f"bge-small-en-v1.5 and ms-marco-MiniLM-L-12-v2, {THREADS} threads, texts of 6 to 12 words, {rounds} "
-        "interleaved rounds, medians; in brackets the median of the rounds' ratios to the last column. `alone` is Troth with "
-        "`batch_sequences: 1`, the default for models in 8 bits.",
+        "interleaved rounds, medians; in brackets the median of the rounds' ratios to the last column. `alone` is "
+        "Troth with `batch_sequences: 1`, the default for models in 8 bits.",
         "\n\n".join(tables),
     )
 

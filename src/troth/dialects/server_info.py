@@ -8,11 +8,14 @@ from troth._generated.operations import OPERATIONS
 from troth.dialects.health import sampling_defaults
 from troth.dialects.served import ModelState, ServerFacts
 
-NOT_YET = ("embedding", "video")
+NOT_YET = ("video",)
+BESIDE = ("embedding", "rerank")  # kinds of other models that may be served
 
 
-def account(state: ModelState, facts: ServerFacts, *, in_flight: int, now: float) -> dict[str, Any]:
-    """The account of the default model's server. `now` is in Unix seconds."""
+def account(
+    state: ModelState, facts: ServerFacts, *, in_flight: int, now: float, kinds: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """The account of the default model's server. `now` is in Unix seconds, `kinds` are those of all models."""
     report, limits = state.report, facts.limits
     return {
         "server": {
@@ -40,6 +43,7 @@ def account(state: ModelState, facts: ServerFacts, *, in_flight: int, now: float
             "infill": state.vocabulary is not None and "middle" in state.vocabulary.fill_ids,
             "image": report.vision,
             "audio": report.audio,
+            **{kind: kind in kinds for kind in BESIDE},
             **dict.fromkeys(NOT_YET, False),
         },
         "endpoints": [f"{operation.method} {operation.path}" for operation in OPERATIONS.values()],

@@ -74,7 +74,8 @@ class Status:
         if default is None:
             raise NotImplementedHere("No chat model is configured here, and /server_info describes one.")
         in_flight = sum(state.report.running for state in states)
-        return Whole(account(default, self._facts, in_flight=in_flight, now=time.time()))
+        kinds = frozenset(state.model.kind for state in states)
+        return Whole(account(default, self._facts, in_flight=in_flight, now=time.time(), kinds=kinds))
 
     async def load(self, call: Call) -> Answer:
         """How many requests run and wait, over all models."""

@@ -196,7 +196,7 @@ class Encoder(Protocol):
 
     facts: VectorFacts
     vocabulary_size: int
-    batch_tokens: int  # the most that one batch holds; at least `facts.tokens_max`
+    batch_tokens: int  # the most that several sequences together have; a longer one is a batch by itself
     batch_sequences: int
     pads: bool  # the sequences of a batch take as much as the longest of them
 

@@ -15,10 +15,12 @@ LENGTHS = (11, 34, 17)  # tokens, in turn
 SEED = 1
 
 
-def batch_difference(encode: Callable[[Sequence[Reading]], Values], vocabulary_size: int, tokens_max: int) -> float:
+def batch_difference(
+    encode: Callable[[Sequence[Reading]], Values], vocabulary_size: int, tokens_max: int, sequences_max: int = SEQUENCES
+) -> float:
     """How far a row moves when other sequences are computed beside its own, as a share of its length."""
     chance = np.random.default_rng(SEED)
-    lengths = [min(LENGTHS[number % len(LENGTHS)], tokens_max) for number in range(SEQUENCES)]
+    lengths = [min(LENGTHS[number % len(LENGTHS)], tokens_max) for number in range(min(sequences_max, SEQUENCES))]
     batch: list[Reading] = []
     for length in lengths:
         if batch and sum(len(each.tokens) for each in batch) + length > tokens_max:

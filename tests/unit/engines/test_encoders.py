@@ -128,6 +128,15 @@ def test_a_vector_of_llama_cpp_depends_on_its_batch_by_rounding_only(
     assert np.linalg.norm(together - alone, axis=1).max() < 1e-2 * np.linalg.norm(alone, axis=1).min()
 
 
+def test_llama_cpp_computes_each_text_alone_when_told_to(converted: Mapping[str, Path]) -> None:
+    options = LlamaEmbeddingOptions(batch_sequences=1, threads=2)
+    encoder = LlamaVectors(converted["embedding"], options, "embedding").open(unheeded)
+
+    assert encoder.batch_sequences == 1
+    assert encoder.describe()["determinism"] == {"promised": True, "difference_in_a_batch": 0.0}
+    encoder.close()
+
+
 def test_a_model_in_8_bits_computes_each_text_alone_unless_told_otherwise(
     files: Mapping[str, Files], encoders: Mapping[tuple[str, str], Encoder]
 ) -> None:

@@ -55,19 +55,20 @@ class LlamaEncoder:
         architecture = metadata(api, self._model, "general.architecture")
         pooling = _pooling(metadata(api, self._model, f"{architecture}.pooling_type"), path, options, kind)
         self.facts = self._facts_of(options, architecture, pooling, path)
-        self.batch_tokens = max(options.batch_tokens, self.facts.tokens_max)
+        self.batch_tokens = options.batch_tokens
+        self._capacity = max(options.batch_tokens, self.facts.tokens_max)  # a longer sequence is a batch by itself
         self.batch_sequences = min(options.batch_sequences, api.llama_max_parallel_sequences())
         self._vocabulary = LlamaVocabulary(self._library, self._model)
         self.vocabulary_size = self._vocabulary.size
         self._context = self._make_context(options, pooling)
         memory = api.llama_get_memory(self._context)
         self._memory = ctypes.c_void_p(memory) if memory else None
-        self._batch = Batch(self._library, self.batch_tokens)
+        self._batch = Batch(self._library, self._capacity)
         template = api.llama_model_chat_template(self._model, b"rerank")
         self._template = template.decode("utf-8", "replace") if template else None
         self._head, self._tail = self._around()
         # Besides, the memory of the largest batch is taken now.
-        difference = batch_difference(self.encode, self.vocabulary_size, self.facts.tokens_max)
+        difference = batch_difference(self.encode, self.vocabulary_size, self.facts.tokens_max, self.batch_sequences)
         self._told = describe_model(self._library, self._model, path, options) | {
             "pooling": self.facts.pooling,
             "dimensions": self.facts.dimensions,
@@ -97,7 +98,7 @@ class LlamaEncoder:
     def _make_context(self, options: LlamaVectorOptions, pooling: int) -> Any:
         api = self._api
         params = api.llama_context_default_params()
-        params.n_ctx = params.n_batch = params.n_ubatch = self.batch_tokens
+        params.n_ctx = params.n_batch = params.n_ubatch = self._capacity
         params.n_seq_max = self.batch_sequences
         params.n_threads = params.n_threads_batch = options.threads or len(os.sched_getaffinity(0))
         params.flash_attn_type = 1 if options.flash_attention else 0
@@ -108,7 +109,7 @@ class LlamaEncoder:
         context = api.llama_init_from_model(self._model, params)
         if not context:
             words = self._library.last_error() or "probably out of memory"
-            raise EngineFault(f"llama.cpp could not make a context of {self.batch_tokens} tokens: {words}")
+            raise EngineFault(f"llama.cpp could not make a context of {self._capacity} tokens: {words}")
         return context
 
     # ---- reading --------------------------------------------------------------------------------

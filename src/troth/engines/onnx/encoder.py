@@ -61,7 +61,7 @@ class OnnxEncoder:
             pooling=("rank" if engine.kind == "rerank" else self._pooling) or "model",
             normalizes=isinstance(options, OnnxEmbeddingOptions) and options.normalize,
         )
-        self.batch_tokens = max(options.batch_tokens, options.context_tokens)
+        self.batch_tokens = options.batch_tokens
         self._try_longest()
         difference = batch_difference(self.encode, self.vocabulary_size, options.context_tokens)
         chosen = options.batch_sequences or (BATCH_SEQUENCES if difference < SAME else 1)

@@ -20,11 +20,11 @@ class OnnxOptions(BaseModel):
         json_schema_extra={"unit": "tokens"},
     )
     batch_tokens: int = Field(
-        2048,
+        512,
         ge=8,
         le=1_048_576,
         description="The most that is computed at once, texts of several requests together, each as long as the "
-        "longest of them; at least context_tokens.",
+        "longest of them; a longer text is computed by itself.",
         json_schema_extra={"unit": "tokens"},
     )
     batch_sequences: int | None = Field(
