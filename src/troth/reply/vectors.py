@@ -25,7 +25,8 @@ def scaled(vectors: Values, dimensions: int | None, norm: int) -> Values:
     else:
         lengths = (sizes**norm).sum(axis=1) ** (1 / norm)
     lengths[lengths == 0] = 1
-    return (kept / lengths[:, None]).astype(np.float32)
+    vectors = np.divide(kept, lengths[:, None], dtype=np.float64)
+    return vectors.astype(np.float32)
 
 
 def as_shares(scores: Values) -> Values:

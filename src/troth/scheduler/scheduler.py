@@ -28,20 +28,18 @@ import logging
 import queue
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Literal
 
-from troth.domain import NO_THOUGHTS, Began, FinishReason
 from troth.engines.base import DecodeFault, DecodeInterrupted, Decoder, Distant, EngineGone
-from troth.errors import BadRequest, EngineFault, Refusal, Unavailable
-from troth.scheduler.batch import Batch, Turn, compose, groups
+from troth.errors import EngineFault, Refusal, Unavailable
+from troth.scheduler.batch import Batch, compose, groups
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
-from troth.scheduler.hearing import give_sampler, picked, piece_of
+from troth.scheduler.hearing import Hearing
 from troth.scheduler.outbox import Deliver, Outbox
 from troth.scheduler.pace import Pace
 from troth.scheduler.prefix_cache import PrefixCache
-from troth.scheduler.request import Choice, Request, in_line
+from troth.scheduler.request import Request, in_line
 from troth.scheduler.slots import Slots
 
 logger = logging.getLogger(__name__)
@@ -80,6 +78,7 @@ class Scheduler:
         self._arrivals = 0
         self._is_stopping = False
         self._gone: EngineGone | None = None
+        self._hearing = Hearing(self.slots, self.drafter, self.counters, self._outbox, clock, self._abandon)
         self._foresee = decoder.foresee if isinstance(decoder, Distant) else None
 
     # ---- from any thread ------------------------------------------------------------------------
@@ -228,7 +227,7 @@ class Scheduler:
         counters.decode_seconds += decoded - started
         said = counters.predicted_tokens
         self._read(batch)
-        self._speak(batch)
+        self._hearing.take(batch)
         if len(batch.speakers) == 1 and not batch.readers:
             rows = 1 + len(batch.speakers[0].draft)
             self.drafter.note_step(rows, decoded - started, heard=counters.predicted_tokens - said)
@@ -248,107 +247,7 @@ class Scheduler:
                 request.events.append(request.progress(now))
                 self._outbox.touch(request)
 
-    def _speak(self, batch: Batch) -> None:
-        """Every speaker of the batch has its next tokens; siblings that can fork from a reader do so now."""
-        firsts = [each for turn in batch.speakers if turn.choice.is_reading for each in self._fork(turn)]
-        turns = [turn for turn in batch.speakers if not turn.choice.is_reading]
-        ready = [(turn.choice, turn.row, turn.draft) for turn in turns]
-        ready += [(choice, row, ()) for choice, row in firsts if self._opens(choice)]
-        tokens = picked(self.decoder, [(choice, row) for choice, row, _ in ready])
-        for (choice, row, draft), token in zip(ready, tokens, strict=True):
-            if choice.request.is_over:
-                continue  # a sibling failed in this very step and took the request with it
-            try:
-                self._hear_all(choice, row, token, draft)
-            except EngineGone:
-                raise
-            except Exception as error:  # one answer's fault must not end the others: the boundary of the step
-                logger.exception("event=answer_failed")
-                fault = EngineFault(f"The answer could not be read: {type(error).__name__}.")
-                self._abandon([choice.request], fault)
-            self._outbox.touch(choice.request)
-
-    def _fork(self, turn: Turn) -> list[tuple[Choice, int]]:
-        """The choice has read its prompt; it and the siblings that find a slot pick from the same row."""
-        choice, request = turn.choice, turn.choice.request
-        if not request.answering_at:
-            request.answering_at = request.last_token_at = self._clock()
-            self.counters.prompt_seconds += request.answering_at - request.started_at
-        group = [(choice, turn.row)]
-        fresh = [each for each in request.waiting if each.parked is None]  # a parked one has spoken already
-        state = self.slots.prompt_read(choice, forks=bool(fresh) and not self.slots.is_full)
-        while fresh and not self.slots.is_full:
-            sibling = fresh.pop(0)
-            request.waiting.remove(sibling)
-            self.slots.seat(sibling, state)
-            group.append((sibling, turn.row))
-        return group
-
-    def _opens(self, choice: Choice) -> bool:
-        """True when the choice may speak: it has its sampler. A budget of zero tokens ends it here."""
-        if choice.request.job.prompt.answer_tokens == 0:
-            self._end(choice, "length")
-            return False
-        give_sampler(self.decoder, choice)
-        return True
-
-    def _hear_all(self, choice: Choice, row: int, token: int, draft: Sequence[int]) -> None:
-        """The token is heard, and after it every further one for as long as the draft foresaw it."""
-        choice.held += 1 if choice.said else 0
-        accepted = 0
-        while self._hear(choice, row + accepted, token) and accepted < len(draft) and draft[accepted] == token:
-            choice.held += 1
-            accepted += 1
-            (token,) = picked(self.decoder, [(choice, row + accepted)])
-        if draft:
-            self.drafter.note_draft(choice, len(draft), accepted, self.counters)
-            if choice.slot >= 0 and accepted < len(draft):
-                self.decoder.forget(choice.slot, choice.held)
-
-    def _hear(self, choice: Choice, row: int, token: int) -> bool:
-        """The token is part of the answer, or its end. True while the choice goes on."""
-        request, job, now = choice.request, choice.request.job, self._clock()
-        choice.said.append(token)
-        self.counters.predicted_seconds += now - request.last_token_at if request.spoken_tokens else 0.0
-        request.last_token_at = now
-        request.spoken_tokens += 1
-        self.counters.predicted_tokens += 1
-        if len(choice.said) == 1:
-            request.events.append(Began(choice.index))
-        guide = choice.guide
-        if guide is not None and guide.fault is not None:
-            self._abandon([request], form_fault(guide.fault, guide.fault_field))
-            return False
-        if token in self.decoder.vocabulary.end_ids:
-            self._end(choice, "stop")
-            return False
-        said = choice.interpreter.feed(piece_of(self.decoder, choice, token, row))
-        if said is not None:
-            request.events.append(replace(said, timings=request.timings()) if job.token_timings else said)
-        if choice.interpreter.finish is not None:
-            self._end(choice, choice.interpreter.finish)
-            return False
-        if guide is not None and guide.is_complete:
-            self._end(choice, "stop")
-            return False
-        if len(choice.said) == (len(choice.given) or job.prompt.answer_tokens):
-            self._end(choice, "length")
-            return False
-        return True
-
     # ---- endings --------------------------------------------------------------------------------
-
-    def _end(self, choice: Choice, finish: FinishReason) -> None:
-        """The choice is complete and its slot free; a lone answer's state is kept for the next turn."""
-        request = choice.request
-        longest = request.prompt_tokens + len(choice.said)
-        self.counters.sequence_tokens_max = max(self.counters.sequence_tokens_max, longest)
-        thoughts = NO_THOUGHTS if choice.guide is None else choice.guide.thoughts
-        self.slots.unseat(choice, keep=len(request.job.interpreters) == 1)
-        request.end(choice, finish, thoughts)
-        self._outbox.touch(request)
-        if request.is_over:
-            self.counters.requests_finished += 1
 
     def _drop(self, request: Request, *, keep: bool) -> None:
         """The request is nowhere in the scheduler and will say nothing more; what it read may be kept."""
@@ -369,13 +268,6 @@ class Scheduler:
                 request.fault = fault
                 self.counters.requests_failed += 1
                 self._outbox.touch(request)
-
-
-def form_fault(why: str, field: str | None) -> Refusal:
-    """What ends an answer that cannot be held to its form. `field` of the request asks for what cannot be."""
-    if field is None:
-        return EngineFault(f"The answer could not be held to its form: {why}.")
-    return BadRequest(f"`{field}` cannot be held: {why}.", param=field, code="invalid_grammar")
 
 
 def stopping_fault() -> Unavailable:

@@ -263,7 +263,7 @@ class EngineCollector(Collector):
         sizes = HistogramMetricFamily(f"{self.own_prefix}:vector_batch_size", "Sequences of a batch.", labels=["model"])
         for model, reading in of_vectors.items():
             counts = accumulate(getattr(reading.totals, "batch_sizes", ()))
-            buckets = [[bound, count] for bound, count in zip(VECTOR_BATCH_BOUNDS, counts, strict=True)]
+            buckets = [(bound, float(count)) for bound, count in zip(VECTOR_BATCH_BOUNDS, counts, strict=True)]
             sizes.add_metric([model], buckets, reading.total("busy_slots"))
         yield sizes
 
