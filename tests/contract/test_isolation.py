@@ -17,7 +17,6 @@ from tests.support.live import LiveServer, config, health_of, wait_until
 from tests.support.wire import chat_body
 
 FAR, NEAR = "far", "near"
-BACK_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def server(serve_with: ServeWith) -> LiveServer:
 def client(server: LiveServer, connect: Connect) -> httpx.Client:
     """A client whose every answer is judged. Both models are ready."""
     client = connect(server)
-    wait_until(lambda: client.get("/health").status_code == 200, "both models are ready", BACK_SECONDS)
+    wait_until(lambda: all(of_model(client, name)["status"] == "ready" for name in (FAR, NEAR)), "both are ready")
     return client
 
 
@@ -136,7 +135,7 @@ def test_the_end_of_the_process_ends_its_requests_alone_and_the_engine_comes_bac
 
     assert beside.end()[-1] == "data: [DONE]"
     assert not any('"error"' in line for line in beside.lines)
-    wait_until(lambda: of_model(client, FAR)["status"] == "ready", "the engine is back", BACK_SECONDS)
+    wait_until(lambda: of_model(client, FAR)["status"] == "ready", "the engine is back")
     assert of_model(client, FAR)["details"]["process"] != pid
     body = chat_body("What is the capital of Japan?", model=FAR, temperature=0, max_tokens=16)
     assert "Tokyo" in client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
