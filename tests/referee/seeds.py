@@ -50,7 +50,7 @@ SCHEMAS: Mapping[str, Any] = {
     "boolean": {"type": "boolean"},
     "integer": {"type": "integer", "minimum": -20, "maximum": 300},
     "multiple": {"type": "integer", "multipleOf": 7, "minimum": 10, "maximum": 90},
-    "number": {"type": "number", "exclusiveMinimum": 0, "maximum": 2.5, "multipleOf": 0.05},
+    "number": {"type": "number", "exclusiveMinimum": 0, "maximum": 2.5, "multipleOf": 0.25},
     "word": {"type": "string", "minLength": 2, "maxLength": 8},
     "pattern": {"type": "string", "pattern": "^[A-Z][a-z]{1,6}$"},
     "date": {"type": "string", "format": "date"},

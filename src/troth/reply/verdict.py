@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import jsonschema
@@ -19,6 +20,7 @@ from troth.errors import EngineFault, UpstreamFault
 # Expressions of a client are never run by a backtracking engine, and references to shared parts are not followed:
 # either can make a small schema work for hours. Of such schemas only the grammar is the judge.
 UNJUDGED = ("pattern", "patternProperties", "$ref")
+DIGITS_MAX = 400  # of a whole number that is written with an exponent
 FORMATS = jsonschema.FormatChecker(formats=("date",))  # the one that grammars cannot hold and this judge knows well
 
 
@@ -50,12 +52,23 @@ def fault_of(text: str, form: Form) -> str | None:
     if isinstance(form.body, Mapping) and _uses(form.body, UNJUDGED):
         return None
     validator = validator_for(form.body, default=jsonschema.Draft202012Validator)
-    checker = validator(form.body, format_checker=FORMATS)
     try:
-        error = jsonschema.exceptions.best_match(checker.iter_errors(value))
-    except (jsonschema.SchemaError, RecursionError):
+        checker = validator(_exact(json.dumps(form.body)), format_checker=FORMATS)
+        error = jsonschema.exceptions.best_match(checker.iter_errors(_exact(text)))
+    except (jsonschema.SchemaError, RecursionError, ArithmeticError):
         return None  # a schema that a grammar could be made of, and that this judge does not understand
     return None if error is None else f"{error.json_path}: {error.validator}"
+
+
+def _exact(text: str) -> Any:
+    """The JSON value, with its decimals as they are written: in binary, 0.15 is no multiple of 0.05."""
+    return json.loads(text, parse_float=_number)
+
+
+def _number(digits: str) -> int | Decimal:
+    """The number; without a point where it has no fraction, as JSON Schema has it."""
+    number = Decimal(digits)
+    return int(number) if number.adjusted() < DIGITS_MAX and number == number.to_integral_value() else number
 
 
 def _uses(schema: Any, keywords: tuple[str, ...]) -> bool:

@@ -14,6 +14,8 @@ from troth.reply.verdict import fault_of, judged
 
 DATE = Form(kind="json_schema", body={"type": "object", "properties": {"day": {"type": "string", "format": "date"}}})
 
+STEPS = Form(kind="json_schema", body={"multipleOf": 0.05})
+
 
 @pytest.mark.parametrize(
     ("form", "text", "fault"),
@@ -27,6 +29,12 @@ DATE = Form(kind="json_schema", body={"type": "object", "properties": {"day": {"
         (Form(kind="json_schema", body=True), "5", None),
         (Form(kind="json_schema", body={"pattern": "(a+)+$"}), '"' + "a" * 50 + 'b"', None),
         (Form(kind="grammar", body="root ::= x"), "anything", None),
+        (STEPS, "0.15", None),
+        (STEPS, "2.3000", None),
+        (STEPS, "0.16", "$: multipleOf"),
+        (STEPS, "1e999999999", None),
+        (Form(kind="json_schema", body={"type": "integer"}), "1.0", None),
+        (Form(kind="json_schema", body={"enum": [0.1, 1.5]}), "0.10", None),
     ],
 )
 def test_a_text_keeps_its_form_or_not(form: Form, text: str, fault: str | None) -> None:
