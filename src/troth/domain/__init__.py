@@ -7,6 +7,7 @@ Everything here is data or a protocol; nothing here computes tokens, speaks HTTP
 
 from __future__ import annotations
 
+from troth.domain.adapters import NO_ADAPTERS, Adapters
 from troth.domain.answering import (
     NO_THOUGHTS,
     Began,
@@ -42,14 +43,12 @@ from troth.domain.answering import (
 )
 from troth.domain.asking import (
     DEFAULT_THINKING,
-    NO_ADAPTERS,
     NO_TEXT_LIMITS,
     NO_TOOLS,
     NOBODY,
     SAMPLER_NAMES,
     SAMPLERS_KNOWN,
     Account,
-    Adapters,
     Answer,
     Ask,
     Budget,

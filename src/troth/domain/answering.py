@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from troth.domain.asking import NO_ADAPTERS, NOBODY, Adapters, Sampling, Tag, ToolCall
+from troth.domain.adapters import NO_ADAPTERS, Adapters
+from troth.domain.asking import NOBODY, Sampling, Tag, ToolCall
 from troth.domain.media import Sight, TokenIds, View
 
 FinishReason = Literal["stop", "length", "tool_calls"]

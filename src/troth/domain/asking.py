@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from troth.domain.adapters import NO_ADAPTERS, Adapters
 from troth.domain.media import Medium, Placed
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -184,21 +184,6 @@ class Tag:
         return replace(self, label=self.label or other.label, handle=self.handle or other.handle)
 
 
-@dataclass(frozen=True, slots=True)
-class Adapters:
-    """What a model is computed with besides its weights: the scales of LoRA adapters by their ids, without
-    those that are 0, and whether its control vector is added."""
-
-    loras: tuple[tuple[int, float], ...] = ()
-    control: bool = False
-
-    @property
-    def key(self) -> str:
-        """Another text for each combination, "" for none: states that one leaves are good for no other."""
-        return "" if self == NO_ADAPTERS else json.dumps([self.loras, self.control])
-
-
-NO_ADAPTERS = Adapters()
 NOBODY = Tag()  # a conversation without a name
 
 
