@@ -46,8 +46,6 @@ from troth.domain.asking import (
     NO_TEXT_LIMITS,
     NO_TOOLS,
     NOBODY,
-    SAMPLER_NAMES,
-    SAMPLERS_KNOWN,
     Account,
     Adapters,
     Answer,
@@ -61,7 +59,6 @@ from troth.domain.asking import (
     Plan,
     RawText,
     Role,
-    Sampling,
     ServedModel,
     Source,
     Stream,
@@ -87,6 +84,7 @@ from troth.domain.media import (
     View,
     Views,
 )
+from troth.domain.sampling import SAMPLER_NAMES, SAMPLERS_KNOWN, Sampling
 
 __all__ = [
     "DEFAULT_THINKING",

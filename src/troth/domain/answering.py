@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from troth.domain.asking import NO_ADAPTERS, NOBODY, Adapters, Sampling, Tag, ToolCall
+from troth.domain.asking import NO_ADAPTERS, NOBODY, Adapters, Tag, ToolCall
 from troth.domain.media import Sight, TokenIds, View
+from troth.domain.sampling import Sampling
 
 FinishReason = Literal["stop", "length", "tool_calls"]
 ClosedBy = Literal["max_thinking_tokens", "answer_room"]  # who ended a block of reasoning, if not the model
