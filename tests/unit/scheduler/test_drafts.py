@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.scheduler.test_scheduler import Letters
-from troth.domain import Job, Prompt, Sampling
+from troth.domain import Job, Prompt, Sampling, Sight
 from troth.engines.base import DecodeFault
 from troth.scheduler.counters import Counters
 from troth.scheduler.drafts import Drafter
@@ -168,3 +169,17 @@ def test_nothing_is_drafted_beyond_the_budget_or_beside_others() -> None:
     assert drafter.drafts([speaking(text, text[:5]), speaking(text, text[:5])], 100) == {}
     assert drafter.drafts([speaking(text, text[:5])], 1) == {}
     assert Drafter(0).drafts([speaking(text, text[:5])], 100) == {}
+
+
+def test_a_smaller_model_is_not_asked_behind_a_picture_that_it_cannot_see() -> None:
+    answer = unrepeated(300)
+    oracle = Oracle(answer, 4, cost=0.05)
+    drafter, choice = with_oracle(oracle), speaking([1, -5, -6, 4], answer[:1])
+    seen = Prompt(np.array([1, -5, -6, 4], np.int32), 1000, 1004, sights=(Sight(1, np.zeros((2, 1), np.float32)),))
+    choice.request.job = replace(choice.request.job, prompt=seen)
+
+    for count in range(1, 20):
+        choice.said[:] = answer[:count]
+        assert drafter.drafts([choice], 100) == {}
+        drafter.note_step(1, STEP_SECONDS, 1)
+    assert oracle.asked == 0
