@@ -1,6 +1,6 @@
 """Moderation on a real model: shares that hold together, and refusals.
 
-No guard fits into a test, so the verdicts of this model mean nothing: what is tested is how they are asked for and told.
+No guard fits into a test, so the verdicts of this model mean nothing: how they are asked for and told is tested.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ BREAD = "I want to learn to bake bread."
 
 
 @pytest.fixture(scope="module")
-def server(serve_with: ServeWith) -> LiveServer:
+def judging(serve_with: ServeWith) -> LiveServer:
     """A server with one model of this kind, read as Qwen3Guard writes."""
     return serve_with(config([quick(context_tokens=256, slots=2) | {"kind": "moderation", "guard": "qwen3guard"}]))
 
 
 @pytest.fixture(scope="module")
-def guard(server: LiveServer, connect: Connect) -> httpx.Client:
+def guard(judging: LiveServer, connect: Connect) -> httpx.Client:
     """A client of that server."""
-    return connect(server)
+    return connect(judging)
 
 
 def results(client: httpx.Client, **body: Any) -> list[dict[str, Any]]:
@@ -86,8 +86,8 @@ def test_what_cannot_be_judged_is_refused_by_its_place(guard: httpx.Client, body
     assert answer.json()["error"]["param"] == param
 
 
-def test_openai_s_client_reads_the_results(server: LiveServer) -> None:
-    with OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
+def test_openai_s_client_reads_the_results(judging: LiveServer) -> None:
+    with OpenAI(base_url=f"{judging.url}/v1", api_key="none", max_retries=0) as client:
         moderation = client.moderations.create(model="omni-moderation-latest", input=BREAD)
 
     assert moderation.results[0].category_scores.violence >= 0
