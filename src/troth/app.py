@@ -30,6 +30,7 @@ from troth.dialects.decisions import SystemOne
 from troth.dialects.engine_state import Engines
 from troth.dialects.model_slots import ModelSlots, SlotWords
 from troth.dialects.models import Models
+from troth.dialects.moderations import ModerationRoutes
 from troth.dialects.native import Native
 from troth.dialects.openai_chat import OpenAIChat
 from troth.dialects.openai_completions import OpenAICompletions
@@ -49,6 +50,7 @@ from troth.fleet.fleet import Fleet
 from troth.keeping import Kept, KeptEngines, Pull
 from troth.listening import PatientServer, StartFault, listen, url_of
 from troth.media.room import MediaRoom
+from troth.moderating import Moderations
 from troth.policy.decide import Policy
 from troth.prompt.render import Prompts
 from troth.prompt.script import Script
@@ -59,6 +61,7 @@ from troth.settings import (
     edge_settings,
     fleet_settings,
     media_settings,
+    moderation_limits,
     policy_settings,
     prompt_settings,
     server_facts,
@@ -155,6 +158,7 @@ class Server:
             envelope=self.config.errors.envelope,
         )
         engines = Engines(self.states, lambda model: self.kept[model].observed())
+        guards = {model.id: model.guard for model in self.config.models if model.guard is not None}
         handlers = _handlers(
             OpenAIChat(self.conversation, streams),
             OpenAICompletions(self.conversation, streams, self.config.limits.prompts_max),
@@ -162,6 +166,7 @@ class Server:
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
+            ModerationRoutes(Moderations(self.conversation, guards, moderation_limits(self.config))),
             SystemOne(Decisions(self.conversation, decision_limits(self.config))),
             VectorRoutes(self.vectors),
             Models(self.states, facts),

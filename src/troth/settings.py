@@ -8,6 +8,7 @@ from troth.edge.settings import EdgeSettings
 from troth.fleet.backoff import BackOffLimits
 from troth.fleet.fleet import FleetSettings
 from troth.media.settings import MediaSettings
+from troth.moderating import ModerationLimits
 from troth.policy.decisions import DecisionLimits
 from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
 from troth.policy.terms import PolicySettings
@@ -29,6 +30,11 @@ def fleet_settings(config: Config) -> FleetSettings:
         when_loading=config.slots.when_loading,
         wait_seconds=config.slots.wait_seconds,
     )
+
+
+def moderation_limits(config: Config) -> ModerationLimits:
+    """The knobs of moderation."""
+    return ModerationLimits(**config.moderation.model_dump())
 
 
 def vector_limits(config: Config) -> VectorLimits:

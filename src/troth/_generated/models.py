@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 15df9e90687b7e16bc5908720a0a5beb5e27c8e062c26627f311319b299d0d9c; datamodel-code-generator 0.89.0
+sha256 of openapi/: 8041ac52a366fe9c631d888f7143c69e84fac4b263dbd9f663b796472d534cbe; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1642,6 +1642,30 @@ class MessagesFields(ContractModel):
 
 class MessagesRequest(SamplingFields, BudgetFields, EditorFields, BookkeepingFields, MessagesFields):
     """A conversation to go on with, in Anthropic's words."""
+
+
+class ModerationRequest(ContractModel):
+    """Texts, or a conversation, to be judged."""
+
+    model: Annotated[str | None, Field(max_length=512)] = None
+    "Which guard; OpenAI's own names mean the default one."
+    input: Any | None = None
+    "A text, a list of texts, each judged by itself, or a list of text parts that are judged as one."
+    messages: Annotated[
+        list[
+            Annotated[
+                SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
+                Field(discriminator="role"),
+            ]
+        ]
+        | None,
+        Field(min_length=1),
+    ] = None
+    "A conversation that is judged as a whole (halogen)."
+    strict: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "What the guard finds controversial is flagged too (halogen)."
+    user: Annotated[str | None, Inert()] = None
+    "Who asks; not used."
 
 
 class TokenizeRequest(ContractModel):

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 15df9e90687b7e16bc5908720a0a5beb5e27c8e062c26627f311319b299d0d9c; datamodel-code-generator 0.89.0
+sha256 of openapi/: 8041ac52a366fe9c631d888f7143c69e84fac4b263dbd9f663b796472d534cbe; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -148,6 +148,20 @@ OPERATIONS: dict[str, Operation] = {
         streams=False,
         open=False,
         summary="How many tokens the prompt of such a request has.",
+    ),
+    "moderate": Operation(
+        id="moderate",
+        handler="moderate",
+        method="POST",
+        path="/v1/moderations",
+        dialect="openai",
+        body_model="ModerationRequest",
+        parameters_model=None,
+        parameters=(),
+        media=("application/json",),
+        streams=False,
+        open=False,
+        summary="Whether texts are safe, by a guard model.",
     ),
     "decide": Operation(
         id="decide",

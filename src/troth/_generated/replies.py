@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 15df9e90687b7e16bc5908720a0a5beb5e27c8e062c26627f311319b299d0d9c; datamodel-code-generator 0.89.0
+sha256 of openapi/: 8041ac52a366fe9c631d888f7143c69e84fac4b263dbd9f663b796472d534cbe; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -643,6 +643,40 @@ class LlamaModel(ContractModel):
     "Always empty."
     details: dict[str, Any] | None = None
     "Form and family of the weights."
+
+
+class ModerationUsage(ContractModel):
+    """What it took."""
+
+    prompt_tokens: Annotated[int, Field(ge=0)]
+    "Tokens of the prompts."
+    total_tokens: Annotated[int, Field(ge=0)]
+    "The same."
+
+
+ModerationResultCategoryScoresAdditionalProperty = TypeAliasType(
+    "ModerationResultCategoryScoresAdditionalProperty", Annotated[float, Field(ge=0.0, le=1.0)]
+)
+ModerationResultLabelScoresAdditionalProperty = TypeAliasType(
+    "ModerationResultLabelScoresAdditionalProperty", Annotated[float, Field(ge=0.0, le=1.0)]
+)
+
+
+class ModerationResult(ContractModel):
+    """What the guard says of one input."""
+
+    flagged: bool
+    "Whether something is wrong."
+    categories: dict[str, bool]
+    "What is wrong, in OpenAI's words, and the guard's own where OpenAI has none."
+    category_scores: dict[str, ModerationResultCategoryScoresAdditionalProperty]
+    "How likely each is what is wrong."
+    category_applied_input_types: dict[str, list[Literal["text"]]]
+    "What was looked at."
+    label: str
+    "The guard's verdict."
+    label_scores: dict[str, ModerationResultLabelScoresAdditionalProperty]
+    "How likely each verdict is; 1 in all."
 
 
 class ResponseError(ContractModel):
@@ -1492,6 +1526,19 @@ class Model(ContractModel):
     tags: list[str] | None = None
     "Always empty; llama-server's clients expect it."
     meta: ModelMeta
+
+
+class Moderation(ContractModel):
+    """The results."""
+
+    id: str
+    "Of this answer."
+    model: str
+    "Who judged."
+    results: list[ModerationResult]
+    "One for each input, in their order."
+    usage: ModerationUsage | None = None
+    "What it took."
 
 
 class NativeCompletion(ContractModel):

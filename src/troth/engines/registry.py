@@ -135,7 +135,12 @@ def _upstream_sampling(options: BaseModel) -> frozenset[str]:
 REGISTRY: dict[str, tuple[Registration, ...]] = {
     "llama_cpp": (
         Registration(
-            ("chat", "decision"), _llama_cpp_options, _llama_cpp_honours, _llama_cpp, isolates=True, uncarried=UNCARRIED
+            ("chat", "decision", "moderation"),
+            _llama_cpp_options,
+            _llama_cpp_honours,
+            _llama_cpp,
+            isolates=True,
+            uncarried=UNCARRIED,
         ),
         Registration(
             ("embedding",), _llama_cpp_embedding_options, _vector_honours("embedding"), _llama_cpp_vectors("embedding")

@@ -138,7 +138,7 @@ class Drafter:
 
     def _cost(self, rows: int) -> float:
         """Plain steps that a step with so many rows is worth: as measured, else as feared."""
-        if self._samples(rows) >= SAMPLES_MIN:
+        if self._samples(rows) >= SAMPLES_MIN <= self._samples(1):
             return self._seconds[rows][0] / self._seconds[1][0]
         return 1 + ROW_COST * (rows - 1)
 

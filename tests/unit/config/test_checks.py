@@ -57,8 +57,8 @@ def test_what_cannot_cross_to_another_process_is_refused_beside_isolation(refuse
 
 def test_an_unknown_kind_names_the_known_ones(refused: Refused) -> None:
     assert refused("models: [{id: a, source: a.gguf, kind: chatt}]") == [
-        'troth.yaml:1: models.0.kind: expected one of "chat", "embedding", "rerank", "decision", got "chatt"; did you '
-        'mean "chat"?'
+        'troth.yaml:1: models.0.kind: expected one of "chat", "embedding", "rerank", "decision", "moderation", got '
+        '"chatt"; did you mean "chat"?'
     ]
 
 

@@ -25,7 +25,8 @@ HONOURS = frozenset(
     {
         "input", "instructions", "reasoning", "text",
         "system", "tool_choice", "thinking", "output_config",
-        "state", "questions", "messages", "prompt", "echo", "preserved_tokens", "content", "tokens", "input_prefix",
+        "state", "questions", "strict",
+        "messages", "prompt", "echo", "preserved_tokens", "content", "tokens", "input_prefix",
         "input_suffix", "input_extra", "return_tokens", "response_fields", "n_indent", "t_max_predict_ms",
         "model", "stream", "stream_options", "stop", "n", "seed", "priority",
         "max_tokens", "temperature", "dynatemp_range", "dynatemp_exponent", "top_k", "top_p", "min_p",

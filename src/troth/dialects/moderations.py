@@ -1,0 +1,96 @@
+"""OpenAI's moderation, with the guard's own label and its probabilities beside (halogen's `/v1/moderations`).
+
+OpenAI's own model names mean the default guard: clients send them unasked.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from troth._generated.models import ModerationRequest
+from troth.dialects.chat_request import turns_of
+from troth.domain import Answer, Call, Turn, Whole
+from troth.domain.moderating import Judgement, ModerateAsk, Subject
+from troth.errors import BadRequest
+from troth.moderating import Moderations
+
+OPENAI_MODELS = ("omni-moderation", "text-moderation")
+DIGITS = 6
+
+
+class ModerationRoutes:
+    """Answers the route of moderation."""
+
+    def __init__(self, moderations: Moderations) -> None:
+        self._moderations = moderations
+
+    async def moderate(self, call: Call) -> Answer:
+        """One result for each input. Raises BadRequest and what a conversation raises."""
+        judged = await self._moderations.moderate(read(call.body, call.given), call.account)
+        return Whole(
+            {
+                "id": f"modr-{secrets.token_hex(12)}",
+                "model": call.account.model,
+                "results": [_result(each) for each in judged],
+                "usage": {
+                    "prompt_tokens": sum(each.prompt_tokens for each in judged),
+                    "total_tokens": sum(each.prompt_tokens for each in judged),
+                },
+            }
+        )
+
+
+def read(body: ModerationRequest, given: frozenset[str]) -> ModerateAsk:
+    """What the client wants judged. Raises BadRequest."""
+    model = None if body.model is None or body.model.startswith(OPENAI_MODELS) else body.model
+    if body.messages is not None:
+        if body.input is not None:
+            raise BadRequest(
+                "`input` and `messages` are two forms of what is judged: send one of them.",
+                param="messages",
+                code="conflicting_values",
+            )
+        subjects = [Subject(turns=turns_of(body.messages), path="messages")]
+    else:
+        subjects = _subjects(body.input)
+    return ModerateAsk(subjects=subjects, model=model, given=given, strict=bool(body.strict))
+
+
+def _subjects(value: Any) -> list[Subject]:
+    if isinstance(value, str):
+        return [_text(value, "input")]
+    if not isinstance(value, list) or not value:
+        raise BadRequest("`input` is a text, a list of texts, or a list of text parts.", param="input")
+    if all(isinstance(each, str) for each in value):
+        return [_text(each, f"input.{index}") for index, each in enumerate(value)]
+    parts = [_part(each, f"input.{index}") for index, each in enumerate(value)]
+    return [_text("\n".join(parts), "input")]
+
+
+def _part(value: Any, path: str) -> str:
+    kind = value.get("type") if isinstance(value, dict) else None
+    if kind == "image_url":
+        raise BadRequest(f"{path}: pictures are not judged here; send the text alone.", param=path)
+    if kind != "text" or not isinstance(value.get("text"), str):
+        raise BadRequest(f"{path}: a part is {{type: text, text: …}}, or all of `input` is texts.", param=path)
+    text: str = value["text"]
+    return text
+
+
+def _text(text: str, path: str) -> Subject:
+    if not text.strip():
+        raise BadRequest(f"{path}: there is no text to judge.", param=path)
+    return Subject(turns=(Turn(role="user", text=text),), path=path)
+
+
+def _result(judgement: Judgement) -> dict[str, Any]:
+    names = judgement.categories
+    return {
+        "flagged": judgement.flagged,
+        "categories": {name: name in judgement.wrong for name in names},
+        "category_scores": {name: round(share, DIGITS) for name, share in names.items()},
+        "category_applied_input_types": {name: ["text"] for name in names},
+        "label": judgement.label,
+        "label_scores": {name: round(share, DIGITS) for name, share in judgement.labels.items()},
+    }

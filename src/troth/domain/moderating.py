@@ -1,0 +1,38 @@
+"""Moderation: texts or conversations, and how safe a guard model finds each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from troth.domain.asking import Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One thing that is judged: a conversation, of which a single text is the shortest."""
+
+    turns: tuple[Turn, ...]
+    path: str  # of the client's field, for refusals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModerateAsk:
+    """What a client wants judged."""
+
+    subjects: Sequence[Subject]
+    model: str | None = None
+    given: frozenset[str] = frozenset()
+    strict: bool = False  # what is controversial is flagged too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What the guard says of one subject. Labels are the guard's own words, their shares 1 in all."""
+
+    flagged: bool
+    label: str
+    labels: Mapping[str, float]
+    categories: Mapping[str, float]  # OpenAI's names first, then the guard's own: how likely each is what is wrong
+    wrong: frozenset[str]  # the categories that are
+    prompt_tokens: int

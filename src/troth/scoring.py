@@ -1,0 +1,83 @@
+"""How likely a model is to answer with each of some given texts: nothing is sampled, the model is made to say them.
+
+All of them stand behind one and the same prompt, which is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from troth.conversation import Conversation
+from troth.domain import Account, Ask, Finished, Job, Prompt, Sampling, Usage
+from troth.engines.base import Generates, Relays, Vocabulary
+from troth.errors import NotImplementedHere, OverContext, Refusal
+from troth.reply.score import Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The natural-log probability of every text as the whole answer, in their order, and what it took."""
+
+    model: str
+    logprobs: tuple[float, ...]
+    usage: Usage
+
+
+async def score(
+    conversation: Conversation, ask: Ask, texts: Sequence[str], kind: str, path: str, account: Account
+) -> Scored:
+    """The texts scored by a model of the kind. `path`: the client's field, for refusals.
+
+    Raises OverContext, NotImplementedHere and what a conversation raises.
+    """
+    plan = conversation.policy.decide(ask, kind)
+    account.model, account.route = plan.model.id, plan.origins["model"]
+    engine = await conversation.engines.ready(plan.model.id)
+    if isinstance(engine, Relays):
+        raise NotImplementedHere(f"The model {plan.model.id} is behind another server, which scores no texts here.")
+    vocabulary = engine.vocabulary
+    try:
+        prompt = await conversation.prompts.render(
+            plan, vocabulary=vocabulary, context_tokens=engine.context_tokens, grammars=engine.grammars
+        )
+        given = await conversation.prompts.aside(lambda: tokens_of(texts, vocabulary))
+        room = max(map(len, given))
+        if room > prompt.answer_tokens:
+            raise OverContext(len(prompt.tokens) + room, prompt.context_tokens)
+        return await _said(engine, replace(prompt, answer_tokens=room), given, plan.model.id)
+    except Refusal as refusal:
+        if isinstance(refusal, OverContext) or refusal.param is None:
+            refusal.param = path
+        raise
+
+
+async def _said(engine: Generates, prompt: Prompt, given: Sequence[tuple[int, ...]], model: str) -> Scored:
+    scorers = [Scorer() for _ in given]
+    job = Job(
+        prompt=prompt,
+        sampling=Sampling(temperature=0),
+        seed=0,
+        interpreters=scorers,
+        logprobs=0,
+        given=tuple(given),
+    )
+    ticket = engine.submit(job)
+    usage = Usage(len(prompt.tokens), 0, 0)
+    try:
+        async for event in ticket.events():
+            if isinstance(event, Finished):
+                usage = event.usage
+    finally:
+        ticket.cancel()
+    return Scored(model, tuple(scorer.logprob for scorer in scorers), usage)
+
+
+def tokens_of(texts: Sequence[str], vocabulary: Vocabulary) -> list[tuple[int, ...]]:
+    """The texts as tokens. Where one is the beginning of another, each ends with the end of the turn, so that the
+    shorter is not the likelier for being short."""
+    tokens = [tuple(vocabulary.tokenize(text, special=False, bos=False).tolist()) for text in texts]
+    if any(a is not b and b[: len(a)] == a for a in tokens for b in tokens):
+        end = vocabulary.tokenize(vocabulary.eos_text, special=True, bos=False).tolist()
+        tokens = [(*each, *end) for each in tokens]
+    return tokens
