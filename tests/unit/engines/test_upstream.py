@@ -471,6 +471,20 @@ def test_the_list_of_models_is_known() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("told", [{"total_slots": "many"}, {"default_generation_settings": 5}, {"chat_template": 1}])
+def test_a_server_that_tells_nonsense_of_itself_is_asked_all_the_same(told: dict[str, Any]) -> None:
+    async def run() -> None:
+        models = ({"id": 7}, {"id": "far", "aliases": "x", "meta": 1, "max_model_len": "long"}, 3)
+        async with serving(spoken("a"), models=models, props=told) as server:
+            engine = Upstream("near", options(server, server="llama_server"))
+            await engine.start(lambda fraction: None)
+            assert (engine.report().slots, engine.report().context_tokens) == (0, 0)
+            assert Said("a") in await heard(engine, plan_of())
+            await engine.stop()
+
+    asyncio.run(run())
+
+
 def test_a_model_that_was_found_by_its_name_over_there_is_asked_by_it() -> None:
     plan = replace(plan_of(model="other"), origins={"seed": "request", "model": "passthrough"})
 
