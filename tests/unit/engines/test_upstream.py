@@ -166,6 +166,21 @@ def test_an_answer_of_no_token_is_empty_whatever_the_server_gives() -> None:
     assert finished.usage == Usage(7, 0, 3)
 
 
+def test_a_connection_is_used_again() -> None:
+    async def run() -> None:
+        async with serving(spoken("a")) as server:
+            engine = Upstream("near", options(server))
+            await engine.start(lambda fraction: None)
+            for _ in range(3):
+                await heard(engine, plan_of())
+                while engine.report().running:
+                    await asyncio.sleep(0)
+            assert len({id(each.writer) for each in server.asked}) == 1
+            await engine.stop()
+
+    asyncio.run(run())
+
+
 def test_what_nobody_set_is_left_to_the_other_server() -> None:
     _, server = asking([spoken("a")], plan_of(sampling={"temperature": 0.5}))
 

@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 
 from troth.domain import Medium, Plan, Prompt, RawText, Talk, TokenIds
-from troth.engines.base import EngineReport, EngineStatus, LoadProgress
+from troth.engines.base import EngineReport, EngineStatus, LoadProgress, Relays
 from troth.engines.upstream.health import Watch, context_of, name_of, slots_of
 from troth.engines.upstream.kinds import KINDS, OWN, Kind
 from troth.engines.upstream.options import UpstreamOptions
@@ -44,7 +44,7 @@ def sampling_of(options: UpstreamOptions) -> frozenset[str]:
     return kind.sampling | (kind.does & {"seed"})
 
 
-class Upstream:
+class Upstream(Relays):
     """One model of another server, with its replicas. Lives on the event loop; the `Relays` of `engines.base`."""
 
     def __init__(self, name: str, options: UpstreamOptions) -> None:
