@@ -96,6 +96,17 @@ def _fetch_llama_vim(session: nox.Session, folder: Path) -> None:
     archive.unlink()
 
 
+@nox.session(venv_backend="venv", reuse_venv=True)
+def upstreams(session: nox.Session) -> None:
+    """A real llama-server behind this one; arguments go to pytest.
+
+    It is xllamacpp's, fetched from PyPI into an environment of the session's own; the tests run in ours.
+    """
+    session.install("-r", "tests/upstreams/requirements.txt")
+    variables = {"TROTH_XLLAMACPP_PYTHON": str(Path(session.virtualenv.location).resolve() / "bin" / "python")}
+    session.run(PYTHON, "-m", "pytest", "tests/upstreams", *session.posargs, env=variables, external=True)
+
+
 @nox.session
 def referee(session: nox.Session) -> None:
     """The JSON Schema Test Suite as the judge of forms; arguments go to pytest."""

@@ -243,7 +243,7 @@ def front(tmp_path: Path) -> Iterator[Any]:
 def test_a_replica_that_was_killed_is_not_missed_and_a_stopped_one_is_cut(
     server: LiveServer, spare: LiveServer, front: Any, connect: Connect
 ) -> None:
-    options = {"idle_seconds": 1.0, "health_seconds": 60.0}
+    options = {"idle_seconds": 4.0, "health_seconds": 60.0}
     client = connect(front(behind(spare, server, options=options, errors={"envelope": "hal0"})))
     story = {"messages": HELLO, "max_tokens": 300, "ignore_eos": True, "stream": True}
 

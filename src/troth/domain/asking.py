@@ -306,13 +306,6 @@ class Budget:
             return Fit(wanted, None)
         return Fit(room, wanted if self.asked_tokens is not None else None)
 
-    def fit_unread(self) -> Fit:
-        """The answer tokens that the cap leaves where another server counts the prompt; -1: as many as that gives."""
-        wanted = self.asked_tokens if self.asked_tokens is not None else self.default_tokens
-        if self.cap_tokens is None or (wanted is not None and wanted <= self.cap_tokens):
-            return Fit(-1 if wanted is None else wanted, None)
-        return Fit(self.cap_tokens, self.asked_tokens)
-
 
 @dataclass(frozen=True, slots=True)
 class Fit:

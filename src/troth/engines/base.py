@@ -20,8 +20,6 @@ from troth.domain import (
     Grammar,
     GrammarSource,
     Job,
-    Plan,
-    Prompt,
     Sampling,
     Steering,
     ThoughtCount,
@@ -30,6 +28,9 @@ from troth.domain import (
     TokenLogprob,
 )
 from troth.domain.vectors import EmbedJob, Item, Reading, RerankJob, Rows, Values
+from troth.engines.relaying import (
+    Relays as Relays,
+)
 from troth.engines.reports import (
     CacheReport as CacheReport,
 )
@@ -163,29 +164,6 @@ class Reranks(Engine, Protocol):
 
     async def rerank(self, job: RerankJob) -> Rows:
         """One score for each document, as the model gives it. Raises and stops as `Embeds.embed` does."""
-
-
-@runtime_checkable
-class Relays(Engine, Protocol):
-    """Another server, which reads conversations by itself: a plan goes there as it stands, and events come back.
-
-    It has no properties: whether an engine is one of these is asked of engines whose properties raise.
-    """
-
-    def check(self, plan: Plan) -> None:
-        """Nothing of the plan would be dropped there. Raises Unsupported or NotImplementedHere, without asking it."""
-
-    def relay(self, plan: Plan, prompt: Prompt) -> Ticket:
-        """The plan is on its way. Called on the event loop."""
-
-    async def read(self, plan: Plan) -> tuple[TokenIds, str]:
-        """What that server would read: the tokens, and the same as text. Raises NotImplementedHere."""
-
-    def lists(self, name: str) -> bool:
-        """True when the server's own list of models, as it was last seen, has this name."""
-
-    async def refresh(self) -> None:
-        """That list has been looked at again. Raises nothing: what failed is in the report."""
 
 
 # ---- what a scheduler drives ------------------------------------------------------------------

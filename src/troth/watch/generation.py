@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 
-from troth.domain import Began, Ended, Event, Finished, Job, Plan, Prompt, Said, Ticket
+from troth.domain import Began, Ended, Event, Finished, Job, Plan, Prompt, Said, Ticket, TokenIds
 from troth.engines.base import Compiles, EngineReport, Generates, LoadProgress, Relays, Vocabulary
 from troth.engines.sight import Sees
 from troth.errors import Refusal
@@ -158,7 +158,7 @@ class WatchedTicket:
             self._metrics.observe_broken(self._model, self._choices - len(self._finishes), reason)
 
 
-class WatchedRelay:
+class WatchedRelay(Relays):
     """Another server, with every request it is given in the metrics of `model`."""
 
     def __init__(self, engine: Relays, model: str, metrics: Metrics, clock: Clock = time.perf_counter) -> None:
@@ -167,13 +167,34 @@ class WatchedRelay:
         self._metrics = metrics
         self._clock = clock
         self.honours = engine.honours
-        self.start = engine.start
-        self.stop = engine.stop
-        self.report = engine.report
-        self.check = engine.check
-        self.read = engine.read
-        self.lists = engine.lists
-        self.refresh = engine.refresh
+
+    async def start(self, progress: LoadProgress) -> None:
+        """As the engine's own."""
+        await self._engine.start(progress)
+
+    async def stop(self) -> None:
+        """As the engine's own."""
+        await self._engine.stop()
+
+    def report(self) -> EngineReport:
+        """As the engine's own."""
+        return self._engine.report()
+
+    def check(self, plan: Plan) -> None:
+        """As the engine's own."""
+        self._engine.check(plan)
+
+    async def read(self, plan: Plan) -> tuple[TokenIds, str]:
+        """As the engine's own."""
+        return await self._engine.read(plan)
+
+    def lists(self, name: str) -> bool:
+        """As the engine's own."""
+        return self._engine.lists(name)
+
+    async def refresh(self) -> None:
+        """As the engine's own."""
+        await self._engine.refresh()
 
     def relay(self, plan: Plan, prompt: Prompt) -> Ticket:
         """As the engine's own; the ticket is counted when it ends."""

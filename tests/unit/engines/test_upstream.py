@@ -166,6 +166,21 @@ def test_an_answer_of_no_token_is_empty_whatever_the_server_gives() -> None:
     assert finished.usage == Usage(7, 0, 3)
 
 
+def test_a_connection_is_used_again() -> None:
+    async def run() -> None:
+        async with serving(spoken("a")) as server:
+            engine = Upstream("near", options(server))
+            await engine.start(lambda fraction: None)
+            for _ in range(3):
+                await heard(engine, plan_of())
+                while engine.report().running:
+                    await asyncio.sleep(0)
+            assert len({id(each.writer) for each in server.asked}) == 1
+            await engine.stop()
+
+    asyncio.run(run())
+
+
 def test_what_nobody_set_is_left_to_the_other_server() -> None:
     _, server = asking([spoken("a")], plan_of(sampling={"temperature": 0.5}))
 
@@ -466,6 +481,20 @@ def test_the_list_of_models_is_known() -> None:
             assert engine.lists("nick")
             assert not engine.lists("near")
             assert (engine.report().context_tokens, engine.report().details["model"]) == (4096, "far")
+            await engine.stop()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("told", [{"total_slots": "many"}, {"default_generation_settings": 5}, {"chat_template": 1}])
+def test_a_server_that_tells_nonsense_of_itself_is_asked_all_the_same(told: dict[str, Any]) -> None:
+    async def run() -> None:
+        models = ({"id": 7}, {"id": "far", "aliases": "x", "meta": 1, "max_model_len": "long"}, 3)
+        async with serving(spoken("a"), models=models, props=told) as server:
+            engine = Upstream("near", options(server, server="llama_server"))
+            await engine.start(lambda fraction: None)
+            assert (engine.report().slots, engine.report().context_tokens) == (0, 0)
+            assert Said("a") in await heard(engine, plan_of())
             await engine.stop()
 
     asyncio.run(run())

@@ -15,8 +15,8 @@ import httpx
 import numpy as np
 
 from troth.domain import Medium, Plan, Prompt, RawText, Talk, TokenIds
-from troth.engines.base import EngineReport, EngineStatus, LoadProgress
-from troth.engines.upstream.health import Watch, context_of, name_of
+from troth.engines.base import EngineReport, EngineStatus, LoadProgress, Relays
+from troth.engines.upstream.health import Watch, context_of, name_of, slots_of
 from troth.engines.upstream.kinds import KINDS, OWN, Kind
 from troth.engines.upstream.options import UpstreamOptions
 from troth.engines.upstream.reading import broken
@@ -44,7 +44,7 @@ def sampling_of(options: UpstreamOptions) -> frozenset[str]:
     return kind.sampling | (kind.does & {"seed"})
 
 
-class Upstream:
+class Upstream(Relays):
     """One model of another server, with its replicas. Lives on the event loop; the `Relays` of `engines.base`."""
 
     def __init__(self, name: str, options: UpstreamOptions) -> None:
@@ -90,7 +90,7 @@ class Upstream:
             status=status,
             load_progress=0.0 if status == "loading" else 1.0,
             fault="; ".join(faults) if status == "unreached" else None,
-            slots=sum(int(each.facts.get("total_slots") or 0) for each in replicas),
+            slots=sum(map(slots_of, replicas)),
             context_tokens=self._context_tokens,
             running=len(self._tickets),
             details={

@@ -32,7 +32,10 @@ class Watch:
         """Every replica is looked at every `health_seconds`, until this is cancelled."""
         while True:
             await asyncio.sleep(self._options.health_seconds)
-            await self.look()
+            try:
+                await self.look()
+            except Exception:  # the boundary of the task: whatever failed, the next look comes
+                logger.exception("event=look_failed model=%s", self._replicas.name)
 
     async def look(self, *, afresh: bool = False) -> None:
         """Every replica has been looked at; `afresh`: its list too, however young it is."""
@@ -63,7 +66,9 @@ class Watch:
         entries = told.get("data") if isinstance(told, dict) else None
         if not isinstance(entries, list):
             raise ValueError("no list")
-        replica.models = tuple(entry for entry in entries if isinstance(entry, dict))
+        replica.models = tuple(
+            entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)
+        )
         if self._kind.name == "llama_server":
             facts = await self._replicas.get(replica, "/props")
             replica.facts = {name: facts.get(name) for name in FACTS} if isinstance(facts, dict) else {}
@@ -74,6 +79,12 @@ class Watch:
             replica.put_aside(f"it lists {len(replica.models)} models: name one of them in options.model")
         else:
             replica.note_well()
+
+
+def slots_of(replica: Replica) -> int:
+    """How many requests it works on at once, if it tells; else 0."""
+    told = replica.facts.get("total_slots")
+    return told if isinstance(told, int) else 0
 
 
 def name_of(replica: Replica, options: UpstreamOptions) -> str | None:

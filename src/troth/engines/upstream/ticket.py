@@ -7,6 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 
 import httpx
 
@@ -19,6 +20,7 @@ from troth.errors import EngineFault, Refusal, UpstreamStalled
 logger = logging.getLogger(__name__)
 
 DONE = b"[DONE]"
+END_SECONDS_MAX = 0.5
 WAITING_MAX = 1024  # events that a slow client may be behind; then nothing is read from the other server
 
 Open = Callable[[int], Awaitable[Answering]]  # by the number of the choice
@@ -43,6 +45,9 @@ class RelayTicket:
         self._started_at = 0.0
         self._events: deque[Event] = deque()
         self._fault: Refusal | None = None
+        self._is_finished = False
+        self._answering = AsyncExitStack()  # closes the connections
+        self._ends: list[AsyncIterator[bytes]] = []  # what comes behind the last words
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -86,7 +91,8 @@ class RelayTicket:
 
     def cancel(self) -> None:
         """The connections are closed, whatever is under way. Safe to call twice."""
-        self._task.cancel()
+        if not self._is_finished:
+            self._task.cancel()
 
     def fail(self, fault: Refusal) -> None:
         """The answer ends with this refusal, after the events that came before it, and the connections are closed."""
@@ -98,12 +104,19 @@ class RelayTicket:
         self._news.set()
 
     async def _work(self) -> None:
+        async with self._answering:
+            await self._answer()
+            if self._is_finished:
+                await self._read_ends()
+
+    async def _answer(self) -> None:
         try:
             async with asyncio.timeout(self._total_seconds or None):
                 if len(self._readers) == 1:
                     await self._relay(0)
                 else:
                     await self._relay_all()
+            self._is_finished = True
             self._say([Finished(self._usage(), self._readers[0].timings())])
         except Refusal as refusal:
             self._break(refusal)
@@ -112,6 +125,16 @@ class RelayTicket:
         except Exception:  # the boundary of the task: whatever failed is for the log
             logger.exception("event=relay_failed model=%s", self._plan.model.id)
             self._break(EngineFault("The server failed to relay this answer.", code="internal_error"))
+
+    async def _read_ends(self) -> None:
+        """The answers have been read to their ends, so that their connections are good for the next request."""
+        try:
+            async with asyncio.timeout(END_SECONDS_MAX):
+                for pieces in self._ends:
+                    async for _ in pieces:
+                        continue
+        except (TimeoutError, httpx.HTTPError):
+            return  # then they are closed
 
     async def _relay_all(self) -> None:
         """Every choice is relayed; the first that fails ends them all."""
@@ -126,21 +149,21 @@ class RelayTicket:
     async def _relay(self, choice: int) -> None:
         """One choice, from the first byte to the last."""
         answering = await self._open(choice)
-        try:
-            self._upstream = answering.upstream
-            self._started_at = self._started_at or time.perf_counter()
-            self._news.set()
-            await self._read(self._readers[choice], answering)
-        finally:
-            await answering.close()
+        self._answering.push_async_callback(answering.close)
+        self._upstream = answering.upstream
+        self._started_at = self._started_at or time.perf_counter()
+        self._news.set()
+        pieces = answering.response.aiter_raw()
+        await self._read(self._readers[choice], answering, pieces)
+        self._ends.append(pieces)
 
-    async def _read(self, reader: Reader, answering: Answering) -> None:
-        frames, response = Frames(), answering.response
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+    async def _read(self, reader: Reader, answering: Answering, pieces: AsyncIterator[bytes]) -> None:
+        frames = Frames()
+        if not answering.response.headers.get("content-type", "").startswith("text/event-stream"):
             raise broken("it is no stream of events")
         heard_at = time.perf_counter()
         try:
-            async for piece in response.aiter_raw():
+            async for piece in pieces:
                 heard_at = time.perf_counter()
                 events: list[Event] = []
                 for data in frames.feed(piece):

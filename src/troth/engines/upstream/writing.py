@@ -169,8 +169,8 @@ def _extras(plan: Plan, kind: Kind) -> Body:
     if kind.name == "vllm":
         if ask.priority:
             body["priority"] = ask.priority
-        if any(ask.tag.realm):
-            body["cache_salt"] = "-".join(ask.tag.realm)
+        if ask.tag.owner or ask.tag.salt:
+            body["cache_salt"] = f"{ask.tag.owner}-{ask.tag.salt}"
     return body
 
 
