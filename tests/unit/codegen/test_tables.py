@@ -92,7 +92,7 @@ def test_only_health_and_ping_are_open() -> None:
 def test_what_streams_generates() -> None:
     streaming = {operation.handler for operation in OPERATIONS.values() if operation.streams}
     chats = {"create_chat_completion", "create_message", "create_response"}
-    assert streaming == chats | {"create_completion", "native_completion", "infill"}
+    assert streaming == chats | {"create_completion", "native_completion", "infill", "stream_model_slot_state"}
 
 
 def test_parameters_are_listed_with_their_place(small: Source) -> None:

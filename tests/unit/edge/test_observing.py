@@ -38,7 +38,7 @@ def test_a_request_leaves_one_line_with_what_it_cost(caplog: pytest.LogCaptureFi
     (record,) = caplog.records
     request_id = response.headers["x-request-id"]
     assert record.getMessage().startswith(
-        f"id={request_id} operation=speak status=200 model=m prompt_tokens=7 cached_tokens=0 answer_tokens=3 "
+        f"id={request_id} operation=speak status=200 model=m route=- prompt_tokens=7 cached_tokens=0 answer_tokens=3 "
     )
     assert "secret" not in caplog.text
 
