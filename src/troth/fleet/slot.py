@@ -220,6 +220,7 @@ class Slot:
             await self._drop(engine, SlotState.OFFLINE, "the load was given up")
             raise
         except Unavailable as refusal:  # no memory now, or the server ends: nothing is wrong with the model
+            self.is_wanted = False
             await self._drop(engine, SlotState.OFFLINE, refusal.message)
             raise
         except Refusal as refusal:
