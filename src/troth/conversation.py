@@ -8,7 +8,7 @@ Where the engine is another server, nothing is rendered: the Plan itself goes th
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -45,6 +45,9 @@ ClampCounter = Callable[[str], None]  # the field whose number was cut
 class Engines(Protocol):
     """Whoever has the engines."""
 
+    def held(self, model: str) -> AbstractContextManager[None]:
+        """The engine of this model stays where it is while a request is prepared for it."""
+
     async def look_for(self, name: str | None) -> None:
         """Who might have a model of this name has been asked, where nobody is known to."""
 
@@ -76,16 +79,17 @@ class Conversation:
             plan = self.prompts.arranged(plan)
             engine.check(plan)
             return Prepared(plan, relayed(plan, engine.report().context_tokens), engine)
-        gaze = await self.media.look(plan, engine.sight, encodes=True)
-        prompt = await self.prompts.render(
-            plan,
-            vocabulary=engine.vocabulary,
-            context_tokens=engine.context_tokens,
-            grammars=engine.grammars,
-            views=gaze.views,
-        )
-        account.prompt_tokens += len(prompt.tokens)
-        prompt = await self.media.show(prompt, gaze, plan, engine.sight)
+        with self.engines.held(plan.model.id):
+            gaze = await self.media.look(plan, engine.sight, encodes=True)
+            prompt = await self.prompts.render(
+                plan,
+                vocabulary=engine.vocabulary,
+                context_tokens=engine.context_tokens,
+                grammars=engine.grammars,
+                views=gaze.views,
+            )
+            account.prompt_tokens += len(prompt.tokens)
+            prompt = await self.media.show(prompt, gaze, plan, engine.sight)
         return Prepared(plan, prompt, engine)
 
     def submit(self, prepared: Prepared, account: Account) -> Opened:

@@ -234,7 +234,7 @@ class UpstreamRefusal(UpstreamFault):
 
     def __init__(self, message: str, *, status: int, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message, details={"upstream_status": status}, headers=headers)
-        if status not in OPERATORS:
+        if 400 <= status < 600 and status not in OPERATORS:
             self.status = status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from troth.engines.base import CacheReport, Embeds, Engine, Generates, Relays, R
 from troth.engines.child import Isolated
 from troth.errors import EngineFault, NotImplementedHere, Unavailable
 from troth.fleet.backoff import BackOff
+from troth.fleet.facts import Making, Report, SlotFacts
 from troth.fleet.fleet import Fleet
-from troth.fleet.slot import Making, Report, Slot, SlotFacts
+from troth.fleet.slot import Slot
+from troth.policy.naming import VIRTUAL
 from troth.scheduler.counters import Counters
 from troth.scheduler.lane import Lane, LaneSettings
 from troth.scheduler.pace import Pace
@@ -35,7 +37,7 @@ Pull = Callable[[ModelSettings, Report], ModelFiles]  # blocks; raises SourceFau
 LookAt = Callable[[str, Generates], Awaitable[None]]
 
 VECTOR_KINDS = ("embedding", "rerank")
-LOOK_SECONDS_MAX, LOOK_AGAIN_SECONDS = 8.0, 10.0
+LOOK_SECONDS_MAX, LOOK_AGAIN_SECONDS = 8.0, 60.0
 WEIGHT = 1.25  # what a model takes in memory, by the size of its files, when nobody says
 
 
@@ -62,6 +64,7 @@ class Kept:
         self._files = files
         self._pull = pull
         self._look_at = look_at
+        self._weight: int | None = None  # in bytes, looked at once: files may go while their model runs
         self._past = Counters()  # of lanes that are gone
         self._read = VectorCounters()  # of all lanes of vectors
         self.slot = Slot(self._facts(), self._making(), BackOff(back_off_limits(config), time.monotonic))
@@ -116,7 +119,7 @@ class Kept:
         model = self.settings
         default = self._config.slots.idle_seconds if model.source is not None else None  # nothing would be gained
         return SlotFacts(
-            name=model.slot or model.id,
+            name=model.slot or model.id.replace("/", "--"),  # a slash would be part of a path
             model=model.id,
             kind=model.kind,
             engine=model.engine,
@@ -166,9 +169,9 @@ class Kept:
         self.lane = self.remote = self.watched = self.vectors = None
 
     def _weigh(self) -> int:
-        if self._files is None:
-            return 0
-        return int(sum(path.stat().st_size for path in self._files.paths) * WEIGHT)
+        if self._weight is None and self._files is not None:
+            self._weight = int(sum(path.stat().st_size for path in self._files.paths) * WEIGHT)
+        return self._weight or 0
 
 
 class KeptEngines:
@@ -205,6 +208,10 @@ class KeptEngines:
         """True when requests can be given to the model now."""
         return self._kept[model].slot.is_dispatchable
 
+    def held(self, model: str) -> AbstractContextManager[None]:
+        """The model's engine stays where it is while a request is prepared for it."""
+        return self._kept[model].slot.held()
+
     def lister(self, name: str) -> str | None:
         """The id of the upstream that lists a model of this name, if one is known to."""
         remotes = ((model, kept.remote) for model, kept in self._kept.items())
@@ -215,14 +222,21 @@ class KeptEngines:
 
         Requests share one look, which is not repeated for some seconds, and wait for it no longer than a bound.
         """
-        remotes = [kept.remote for kept in self._kept.values() if kept.remote is not None]
-        if not name or not remotes or self._is_known(name):
+        remotes = [
+            kept.remote
+            for kept in self._kept.values()
+            if kept.remote is not None and kept.remote.report().status == "ready"
+        ]
+        if not name or not remotes or name.startswith(VIRTUAL) or self._is_known(name):
             return
         if self._look is None or (self._look.done() and time.monotonic() - self._looked_at > LOOK_AGAIN_SECONDS):
             self._look = asyncio.gather(*(remote.refresh() for remote in remotes), return_exceptions=True)
-            self._looked_at = time.monotonic()
+            self._look.add_done_callback(self._note_look)
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(self._look), LOOK_SECONDS_MAX)
+
+    def _note_look(self, look: asyncio.Future[Any]) -> None:
+        self._looked_at = time.monotonic()
 
     def _is_known(self, name: str) -> bool:
         served = ((model, kept.slot.name, kept.settings.aliases) for model, kept in self._kept.items())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from troth.conversation import Conversation
 from troth.domain import Account, Ask, Finished, Job, Prompt, Sampling, Usage
 from troth.engines.base import Generates, Relays, Vocabulary
-from troth.errors import NotImplementedHere, OverContext, Refusal
+from troth.errors import NotImplementedHere, OverContext, Refusal, Unsupported
 from troth.reply.score import Scorer
 
 
@@ -31,6 +31,9 @@ async def score(
 
     Raises OverContext, NotImplementedHere and what a conversation raises.
     """
+    if ask.source.media:
+        where = ask.source.media[0].path
+        raise Unsupported(f"{where}: pictures and sounds are not judged here; send the text alone.", param=where)
     plan = conversation.policy.decide(ask, kind)
     account.model, account.route = plan.model.id, plan.origins["model"]
     engine = await conversation.engines.ready(plan.model.id)
@@ -43,7 +46,7 @@ async def score(
         )
         given = await conversation.prompts.aside(lambda: tokens_of(texts, vocabulary))
         room = max(map(len, given))
-        if room > prompt.answer_tokens:
+        if len(prompt.tokens) + room > engine.context_tokens:
             raise OverContext(len(prompt.tokens) + room, prompt.context_tokens)
         return await _said(engine, replace(prompt, answer_tokens=room), given, plan.model.id)
     except Refusal as refusal:

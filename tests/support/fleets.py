@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from troth.engines.base import Engine, EngineReport, LoadProgress
 from troth.errors import EngineFault
 from troth.fleet.backoff import BackOff, BackOffLimits
-from troth.fleet.slot import Making, Report, Slot, SlotFacts
+from troth.fleet.facts import Making, Report, SlotFacts
+from troth.fleet.slot import Slot
 
 MEBIBYTE = 1 << 20
 SOON = BackOffLimits(first_seconds=0.01, seconds_max=0.02, crashes_max=3)
@@ -20,6 +22,7 @@ class PuppetEngine:
     """An engine that loads when it is let and reports what it is told to."""
 
     gate: asyncio.Event
+    farewell: asyncio.Event  # `stop` waits for it
     fault: str | None = None
     honours: frozenset[str] = frozenset()
     running: int = 0
@@ -35,6 +38,7 @@ class PuppetEngine:
 
     async def stop(self) -> None:
         self.stops += 1
+        await self.farewell.wait()
         self.status = "stopped"
 
     def report(self) -> EngineReport:
@@ -55,6 +59,7 @@ class Stage:
     engines: list[PuppetEngine] = field(default_factory=list)
     buried: list[Engine] = field(default_factory=list)
     pulls: int = 0
+    puller: Callable[[Report], None] | None = None
 
     def __post_init__(self) -> None:
         making = Making(
@@ -73,6 +78,8 @@ class Stage:
         return self.engines[-1]
 
     def _pull(self, report: Report) -> None:
+        if self.puller is not None:
+            self.puller(report)
         report(1.0)
         self.pulls += 1
         self.is_here = True
@@ -81,7 +88,9 @@ class Stage:
         gate = asyncio.Event()
         if self.opens:
             gate.set()
-        self.engines.append(PuppetEngine(gate, self.fault))
+        farewell = asyncio.Event()
+        farewell.set()
+        self.engines.append(PuppetEngine(gate, farewell, self.fault))
         return self.engines[-1]
 
     async def _look_at(self, engine: Engine) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from typing import Any, cast
 
 import pytest
@@ -128,6 +128,9 @@ class Standing:
 
     def __init__(self, engine: Generates) -> None:
         self._engine = engine
+
+    def held(self, model: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def look_for(self, name: str | None) -> None:
         """Nobody else has anything."""

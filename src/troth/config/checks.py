@@ -81,8 +81,9 @@ def _check_names(written: Written) -> None:
         for path, name in named:
             if not isinstance(name, str) or path in written.unreadable:
                 continue
-            if path[-1] == "slot" and (name in SLOT_WORDS or "/" in name):
-                written.fault(path, f"{shown(name)} is part of a path at /api/slots: choose another name")
+            is_slot = path[-1] == "slot" or (path[-1] == "id" and entry.get("slot") is None)
+            if is_slot and (name in SLOT_WORDS or (path[-1] == "slot" and "/" in name)):
+                written.fault(path, f"{shown(name)} is part of a path at /api/slots: choose another name for the slot")
             if name in owners:
                 first = owners[name]
                 written.fault(path, f"the name {shown(name)} is taken by {dotted(first)} ({written.place(first)})")

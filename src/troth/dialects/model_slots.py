@@ -21,8 +21,9 @@ from troth._generated.models import (
 from troth.dialects.sse import KEEPALIVE, event_frame
 from troth.domain import Answer, Call, Stream, Whole
 from troth.errors import NotFound
+from troth.fleet.facts import SlotNews
 from troth.fleet.fleet import Fleet
-from troth.fleet.slot import Slot, SlotNews
+from troth.fleet.slot import Slot
 
 MEBIBYTE = 1 << 20
 EVENT = "state"

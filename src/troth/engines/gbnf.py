@@ -87,7 +87,7 @@ def _nesting(text: str) -> int:
             depth += 1
             deepest = max(deepest, depth)
         elif letter == ")":
-            depth -= 1
+            depth = max(depth - 1, 0)  # one in a literal closes nothing
     return deepest
 
 

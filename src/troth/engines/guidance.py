@@ -137,12 +137,13 @@ class Guides:
         They are the longest that may follow, one after the other: of an ambiguous grammar these cost most, and each
         more than the one before.
         """
-        limits, started = self._limits, time.thread_time()
+        limits, every = self._limits, self._lengths  # made once, which must not count
+        started = time.thread_time()
         bits = np.zeros((self._size + WORD_BITS - 1) // WORD_BITS, np.int32)
         half = spent = 0.0
         for number in range(limits.trial_tokens):
             matcher.unsafe_compute_mask_ptr(bits.ctypes.data, bits.nbytes)
-            lengths = np.where(_unpacked(bits, self._size), self._lengths, 0)
+            lengths = np.where(_unpacked(bits, self._size), every, 0)
             if matcher.is_error() or not lengths.any():
                 break
             matcher.consume_token(int(lengths.argmax()))
@@ -388,3 +389,5 @@ def _as_lark(kind: Literal["regex", "gbnf"], text: str) -> str:
         return lark_of(text)
     except GbnfFault as fault:
         raise GrammarFault(str(fault)[:FAULT_LENGTH_MAX]) from fault
+    except RecursionError as error:
+        raise GrammarFault("it is nested too deep") from error

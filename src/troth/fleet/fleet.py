@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 0.5
 ROOM_RETRY_SECONDS = 5
+NO_MEMORY = "no_memory"
 GRACE_SECONDS = 2.0  # a slot that was wanted so recently is not unloaded for another: its request may be on its way
 MEBIBYTE = 1 << 20
 
@@ -43,6 +44,7 @@ class Fleet:
         self._settings = settings
         self._room = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_stopping = False
         for slot in slots:
             slot.admit = self._admit
 
@@ -67,18 +69,24 @@ class Fleet:
                 self._spawn(self._first_load(slot, give_up))
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            await self.sweep()
+            try:
+                await self.sweep()
+            except Exception:  # the boundary of a sweep: one slot's fault must not end the care for the others
+                logger.exception("event=sweep_failed")
 
     async def _first_load(self, slot: Slot, give_up: Callable[[str, str], object]) -> None:
         try:
             await self.load(slot)
-        except Unavailable:
-            return  # the server stops before the model was there
+        except Unavailable as refusal:
+            if refusal.code == NO_MEMORY:
+                give_up(slot.facts.model, refusal.message)
+            # otherwise the server stops before the model was there
         except Refusal:
             give_up(slot.facts.model, slot.message)
 
     async def stop(self) -> None:
-        """Whatever ran has ended with a fault, and no memory is held."""
+        """Whatever ran has ended with a fault, no memory is held, and nothing is loaded any more."""
+        self._is_stopping = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*(slot.stop() for slot in self.slots.values()))
@@ -86,6 +94,8 @@ class Fleet:
 
     async def sweep(self) -> None:
         """One look at every slot."""
+        if self._is_stopping:
+            return
         for slot in self.slots.values():
             if slot.look():
                 await slot.mourn()
@@ -131,6 +141,8 @@ class Fleet:
 
     async def load(self, slot: Slot, *, by_hand: bool = False) -> None:
         """The slot's model answers, and others made room for it. Raises Unavailable, LoadFailed."""
+        if self._is_stopping:
+            raise Unavailable("The server is shutting down.", retry_seconds=ROOM_RETRY_SECONDS, code="stopping")
         await slot.load(by_hand=by_hand)
 
     async def _admit(self, slot: Slot, enter: Callable[[], None]) -> None:

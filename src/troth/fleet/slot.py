@@ -11,60 +11,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
 
 from troth.engines.base import Engine, EngineReport
 from troth.errors import Conflict, EngineFault, LoadFailed, Refusal, Unavailable
 from troth.fleet.backoff import BackOff
+from troth.fleet.facts import Making, SlotFacts, SlotNews
 from troth.fleet.states import DISPATCHABLE, LOADING, SlotState, path_between
+from troth.fleet.watchers import Watchers
 
 logger = logging.getLogger(__name__)
 
 IDLE_AFTER_SECONDS = 60.0  # of quiet: then a slot is shown as idle
-NEWS_MAX = 64  # states that a slow watcher may be behind; then the oldest are lost
 RETRY_SECONDS = 2
 LOGGED_STEPS = 4  # of a load
 
-Report = Callable[[float], None]  # 0.0 … 1.0
 Admit = Callable[["Slot", Callable[[], None]], Awaitable[None]]  # memory is there for it: the callable is called then
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotFacts:
-    """What the operator said of one slot."""
-
-    name: str
-    model: str
-    kind: str
-    engine: str
-    pinned: bool = False
-    lazy: bool = False
-    idle_seconds: float | None = None  # of quiet until it is unloaded; None: never
-    memory_bytes: int | None = None  # None: told by its files
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlotNews:
-    """One change of state, as watchers are told."""
-
-    name: str
-    model: str
-    state: SlotState
-    message: str
-    updated_at: float  # Unix seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Making:
-    """How a slot gets its engine."""
-
-    has_files: Callable[[], bool]
-    pull: Callable[[Report], None]  # the files are on disk; blocks. Raises EngineFault in words
-    make: Callable[[], Engine]
-    look_at: Callable[[Engine], Awaitable[None]]  # what else has to be ready before it answers
-    bury: Callable[[Engine], None]  # the engine is gone: its totals are wanted
-    weigh: Callable[[], int]  # bytes that the model takes in memory
 
 
 class Slot:
@@ -85,7 +49,10 @@ class Slot:
         self._making = making
         self.admit: Admit = _anyone
         self._loading: asyncio.Task[None] | None = None
-        self._watchers: set[asyncio.Queue[SlotNews]] = set()
+        self._given_up = Event()  # the load under way is wanted no more; read by the thread that fetches
+        self._leaving: asyncio.Task[None] | None = None  # an engine is being stopped
+        self._held = 0  # requests on their way to the engine
+        self._watchers = Watchers()
 
     # ---- what it is -------------------------------------------------------------------------------
 
@@ -107,13 +74,27 @@ class Slot:
     @property
     def takes_memory(self) -> bool:
         """True while its model is in memory, comes or goes."""
-        return self.state not in (SlotState.OFFLINE, SlotState.PULLING, SlotState.ERROR)
+        return self._is_leaving or self.state not in (SlotState.OFFLINE, SlotState.PULLING, SlotState.ERROR)
+
+    @property
+    def _is_leaving(self) -> bool:
+        return self._leaving is not None and not self._leaving.done()
 
     @property
     def is_busy(self) -> bool:
-        """True while requests run or wait."""
+        """True while requests run, wait, or are prepared for it."""
         report = self.engine.report() if self.engine is not None else None
-        return report is not None and report.running + report.queued > 0
+        return self._held > 0 or (report is not None and report.running + report.queued > 0)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A request is being prepared for the engine, which stays meanwhile."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+            self.touch()
 
     @property
     def quiet_seconds(self) -> float:
@@ -145,16 +126,9 @@ class Slot:
             updated_at=self.updated_at,
         )
 
-    async def watch(self) -> AsyncIterator[SlotNews]:
-        """The state now, and every one that follows, until nobody reads on."""
-        queue: asyncio.Queue[SlotNews] = asyncio.Queue(NEWS_MAX)
-        self._watchers.add(queue)
-        try:
-            yield self.news()
-            while True:
-                yield await queue.get()
-        finally:
-            self._watchers.discard(queue)
+    def watch(self) -> AsyncIterator[SlotNews]:
+        """The state now, and every one that follows, until nobody reads on or the server ends."""
+        return self._watchers.watch(self.news())
 
     def touch(self) -> None:
         """The slot is wanted now."""
@@ -179,37 +153,47 @@ class Slot:
 
     async def load(self, *, by_hand: bool = False) -> None:
         """The engine answers. A load under way is shared. Raises LoadFailed or Unavailable in words."""
-        if not self.is_dispatchable:
-            await asyncio.shield(self.begin_loading(by_hand=by_hand))
+        if self.is_dispatchable:
+            return
+        task = self.begin_loading(by_hand=by_hand)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if not task.cancelled() or (caller is not None and caller.cancelling()):
+                raise
+            raise Unavailable(
+                f"The load of the model {self.facts.model} was given up.",
+                retry_seconds=RETRY_SECONDS,
+                code="model_unavailable",
+                details=self._details(),
+            ) from None
 
     def _check_breaker(self) -> None:
         breaker = self.breaker
-        if breaker.is_parked:
-            raise Unavailable(
-                f"The slot {self.name} is parked after {breaker.crashes} failures in a row, the last: {self.message} "
-                f"It starts again when it is told to: POST /api/slots/{self.name}/load.",
-                retry_seconds=int(self._retry_seconds()),
-                code="slot_crash_looping",
-                details=self._details(),
-            )
-        if breaker.wait_seconds > 0:
-            raise Unavailable(
-                f"The slot {self.name} failed and is started again in {breaker.wait_seconds:.0f} s: {self.message}",
-                retry_seconds=int(self._retry_seconds()),
-                code="slot_crash_looping",
-                details=self._details(),
-            )
-
-    def _retry_seconds(self) -> float:
-        return max(self.breaker.wait_seconds, RETRY_SECONDS)
+        if not breaker.is_parked and breaker.wait_seconds <= 0:
+            return
+        words = (
+            f"is parked after {breaker.crashes} failures in a row: POST /api/slots/{self.name}/load starts it again. "
+            if breaker.is_parked
+            else f"failed and is started again in {breaker.wait_seconds:.0f} s. "
+        )
+        raise Unavailable(
+            f"The slot {self.name} {words}The last failure: {self.message}",
+            retry_seconds=int(max(breaker.wait_seconds, RETRY_SECONDS)),
+            code="slot_crash_looping",
+            details=self._details(),
+        )
 
     async def _load(self) -> None:
-        engine: Engine | None = None
         started, self.load_progress = time.perf_counter(), 0.0
+        self._given_up = Event()
         try:
+            if self._leaving is not None:
+                await asyncio.wait([self._leaving])
             if not self._making.has_files():
                 self._go(SlotState.PULLING, "fetching its files")
-                await asyncio.to_thread(self._making.pull, self._note_progress)
+                await asyncio.to_thread(self._making.pull, self._pulled(self._given_up))
             await self.admit(self, lambda: self._go(SlotState.STARTING))
             self.load_progress = 0.0
             engine = self.engine = self._making.make()
@@ -217,21 +201,22 @@ class Slot:
             await engine.start(self._note_progress)
             await self._making.look_at(engine)
         except asyncio.CancelledError:
-            await self._drop(engine, SlotState.OFFLINE, "the load was given up")
+            self._given_up.set()
+            await self._drop(SlotState.OFFLINE, "the load was given up")
             raise
         except Unavailable as refusal:  # no memory now, or the server ends: nothing is wrong with the model
             self.is_wanted = False
-            await self._drop(engine, SlotState.OFFLINE, refusal.message)
+            await self._drop(SlotState.OFFLINE, refusal.message)
             raise
         except Refusal as refusal:
-            await self._drop(engine, SlotState.ERROR, refusal.message)
+            await self._drop(SlotState.ERROR, refusal.message)
             self.breaker.note_crash()
             if isinstance(refusal, EngineFault):
                 raise LoadFailed(f"The slot {self.name} could not load its model: {refusal.message}") from refusal
             raise
         except Exception as error:
             logger.exception("event=load_failed slot=%s", self.name)
-            await self._drop(engine, SlotState.ERROR, f"{type(error).__name__}: {error}")
+            await self._drop(SlotState.ERROR, f"{type(error).__name__}: {error}")
             self.breaker.note_crash()
             raise LoadFailed(f"The slot {self.name} could not load its model: {self.message}") from error
         self.loads += 1
@@ -254,13 +239,29 @@ class Slot:
             logger.info("event=loading model=%s progress=%.2f", self.facts.model, done)
         self.load_progress = done
 
-    async def _drop(self, engine: Engine | None, state: SlotState, message: str) -> None:
-        """The engine is stopped and forgotten, and the slot is in `state`."""
-        if engine is not None:
-            await engine.stop()
-            self._making.bury(engine)
-        self.engine = None
-        self._go(state, message)
+    def _pulled(self, given_up: Event) -> Callable[[float], None]:
+        """What the thread that fetches reports to; it raises EngineFault once nobody wants the files any more."""
+
+        def report(done: float) -> None:
+            if given_up.is_set():
+                raise EngineFault("The load was given up.")
+            self._note_progress(done)
+
+        return report
+
+    async def _drop(self, state: SlotState, message: str) -> None:
+        """The engine is nobody's any more, and once it is stopped the slot is in `state`, whoever stops waiting."""
+        engine, self.engine = self.engine, None
+        self._leaving = asyncio.create_task(self._stop(engine, state, message))
+        await asyncio.shield(self._leaving)
+
+    async def _stop(self, engine: Engine | None, state: SlotState, message: str) -> None:
+        try:
+            if engine is not None:
+                await engine.stop()
+                self._making.bury(engine)
+        finally:
+            self._go(state, message)
 
     # ---- out of it --------------------------------------------------------------------------------
 
@@ -290,7 +291,7 @@ class Slot:
         if self.state is SlotState.UNLOADING:
             raise Conflict(f"The slot {self.name} is being unloaded already.", code="illegal_transition")
         self._go(SlotState.UNLOADING, why)
-        await self._drop(self.engine, SlotState.OFFLINE, why)
+        await self._drop(SlotState.OFFLINE, why)
 
     async def give_up(self) -> None:
         """A load under way has ended, and the slot is offline. Nothing happens otherwise."""
@@ -302,10 +303,13 @@ class Slot:
             await asyncio.wait([task])
 
     async def stop(self) -> None:
-        """The server ends: nothing loads or runs any more, and no memory is held."""
+        """The server ends: nothing loads or runs any more, no memory is held, and nobody watches."""
         await self.give_up()
+        if self._leaving is not None:
+            await asyncio.wait([self._leaving])
         if self.engine is not None:
             await self.engine.stop()
+        self._watchers.tell(None)
 
     # ---- seen from outside ------------------------------------------------------------------------
 
@@ -326,12 +330,14 @@ class Slot:
         return False
 
     async def mourn(self) -> None:
-        """The engine has died: its remains are put away and the breaker knows."""
-        engine = self.engine
-        words = (engine.report().fault if engine is not None else None) or "its engine stopped"
+        """The engine has died: its remains are put away and the breaker knows. Of several callers the first does it."""
+        if self.engine is None:
+            return
+        words = self.engine.report().fault or "its engine stopped"
         logger.error("event=engine_died slot=%s model=%s fault=%s", self.name, self.facts.model, words)
-        await self._drop(engine, SlotState.ERROR, words)
         self.breaker.note_crash()
+        self._go(SlotState.ERROR, words)
+        await self._drop(SlotState.ERROR, words)
 
     @property
     def is_due_for_sleep(self) -> bool:
@@ -365,16 +371,14 @@ class Slot:
     def _go(self, state: SlotState, message: str = "") -> None:
         """The slot is in `state`, by legal steps, and whoever watches is told each."""
         if state is self.state:
+            self.message = message or self.message
             return
         steps = path_between(self.state, state)
         assert steps, f"no way from {self.state} to {state}"
         for step in steps:
             self.state, self.message, self.updated_at = step, message if step is state else "", time.time()
             logger.info("event=slot slot=%s state=%s message=%s", self.name, step, self.message or "-")
-            for queue in self._watchers:
-                if queue.full():
-                    queue.get_nowait()
-                queue.put_nowait(replace(self.news()))
+            self._watchers.tell(self.news())
 
 
 async def _anyone(slot: Slot, enter: Callable[[], None]) -> None:

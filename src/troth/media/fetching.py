@@ -40,7 +40,7 @@ class Fetcher:
         except TimeoutError as error:
             limit = self.settings.fetch_seconds_max
             raise FetchFault(f"it took longer than {limit:g} s to fetch (media.fetch_seconds_max)") from error
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise FetchFault(f"it cannot be fetched ({type(error).__name__})") from error
 
     async def _follow(self, url: str, kind: str) -> bytes:
@@ -53,7 +53,7 @@ class Fetcher:
                 found = await self._ask(client, target, kind)
                 if isinstance(found, bytes):
                     return found
-                url = urljoin(f"{target.scheme}://{target.authority}{target.path}", found)
+                url = _joined(f"{target.scheme}://{target.authority}{target.path}", found)
         raise FetchFault(f"it is redirected more than {self.settings.redirects_max} times (media.redirects_max)")
 
     async def _ask(self, client: httpx.AsyncClient, target: Target, kind: str) -> bytes | str:
@@ -96,3 +96,11 @@ class Fetcher:
             if len(body) > limit:
                 raise FetchFault(f"it has more than {limit} bytes (media.bytes_max)")
         return bytes(body)
+
+
+def _joined(base: str, place: str) -> str:
+    """Where a redirect leads. Raises FetchFault for what is no URL."""
+    try:
+        return urljoin(base, place)
+    except ValueError as error:
+        raise FetchFault("it is redirected to what is no URL") from error

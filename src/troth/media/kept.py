@@ -18,6 +18,7 @@ class Entry:
     view: View
     embeddings: list[Embeddings] | None = None
     encoding: asyncio.Future[list[Embeddings]] | None = None  # while somebody encodes it
+    counted: int = 0  # of its bytes, those in the sum of all: an entry grows when it is encoded
 
     @property
     def size(self) -> int:
@@ -43,13 +44,14 @@ class Kept:
 
     def put(self, key: Key, entry: Entry) -> None:
         """The entry is kept, and what the budget cannot hold any more is not."""
-        if key in self.entries:
-            del self.entries[key]
+        self._leave(self.entries.pop(key, None))
         self.entries[key] = entry
-        # Counted anew each time, since an entry grows when it is encoded: there are hundreds of them at most.
-        sizes = {each: kept.size for each, kept in self.entries.items()}
-        self.size = sum(sizes.values())
+        entry.counted = entry.size
+        self.size += entry.counted
         while self.size > self.budget_bytes:
-            oldest = next(iter(self.entries))
-            del self.entries[oldest]
-            self.size -= sizes[oldest]
+            self._leave(self.entries.pop(next(iter(self.entries))))
+
+    def _leave(self, entry: Entry | None) -> None:
+        if entry is not None:
+            self.size -= entry.counted
+            entry.counted = 0

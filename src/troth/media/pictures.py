@@ -30,6 +30,9 @@ SIGNATURES = (
     (b"GIF89a", "GIF"),
     (b"BM", "BMP"),
 )
+# Each scan of a progressive JPEG is decoded over the whole picture, and some bytes are enough for one.
+SCAN, SCANS_MAX = b"\xff\xda", 100
+RUN_LENGTHS = (1, 2)  # compressions of BMP that Pillow undoes slowly, for pictures of any size out of some bytes
 # What Pillow raises for files that are damaged or lie about themselves.
 DAMAGED = (OSError, ValueError, SyntaxError, TypeError, LookupError, EOFError, OverflowError, struct.error, zlib.error)
 
@@ -52,6 +55,10 @@ def look(data: bytes, settings: MediaSettings) -> Header:
     form = form_of(data)
     if form is None:
         raise PictureFault("it is none of PNG, JPEG, WebP, GIF and BMP")
+    if form == "JPEG" and data.count(SCAN) > SCANS_MAX:
+        raise PictureFault(f"it comes in more than {SCANS_MAX} scans")
+    if form == "BMP" and int.from_bytes(data[30:34], "little") in RUN_LENGTHS:
+        raise PictureFault("it is a compressed BMP")
     width, height = webp_size(data) if form == "WEBP" else _size(data, form)
     if width < 1 or height < 1:
         raise PictureFault("it has no pixels")

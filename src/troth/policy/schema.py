@@ -6,6 +6,7 @@ keyword the compiler may still refuse what it cannot hold, in its own words.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -137,7 +138,7 @@ def _resolved(reference: str, root: Any) -> Any:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(found, Mapping):
             found = found.get(name)
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+        elif isinstance(found, list) and name.isdecimal() and len(name) < 10 and int(name) < len(found):
             found = found[int(name)]
         else:
             return None
@@ -181,7 +182,7 @@ def _check_sizes(part: Mapping[str, Any], path: str, pointer: str) -> None:
             code="invalid_schema",
         )
     step = part.get("multipleOf")
-    if isinstance(step, int | float) and not isinstance(step, bool) and _digits(step) > STEP_MAX:
+    if isinstance(step, int | float) and not isinstance(step, bool) and not 0 <= _digits(step) <= STEP_MAX:
         raise BadRequest(
             f"`{path}` has `multipleOf` {step} at `{pointer}/multipleOf`; its digits, without zeros at either end, may "
             f"make {STEP_MAX} at most.",
@@ -205,7 +206,9 @@ def _lengths(value: Any) -> Iterator[int]:
 
 
 def _digits(number: float) -> int:
-    """The number without its zeros and its point: 0.25 is 25, and so is 2500."""
+    """The number without its zeros and its point: 0.25 is 25, and so is 2500. -1 for what is no number."""
+    if not math.isfinite(number):
+        return -1
     return int(repr(number).partition("e")[0].replace(".", "").replace("-", "").strip("0") or "0")
 
 

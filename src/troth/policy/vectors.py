@@ -57,6 +57,7 @@ def checked_documents(ask: RerankAsk, limits: VectorLimits) -> RerankAsk:
         if not document:
             name = f"{ask.field}.{index}"
             raise BadRequest(f"{name} is empty: there is nothing to read.", param=name)
+    _bound("query", "query", (ask.query,), limits)
     _bound(ask.field, "documents", ask.documents, limits)
     return ask
 

@@ -351,8 +351,11 @@ class Lane:
         done: concurrent.futures.Future[T] = concurrent.futures.Future()
 
         def run() -> None:
-            if not done.done():
-                done.set_result(work(scheduler.cache))
+            if done.set_running_or_notify_cancel():  # from here on nobody else can end it
+                try:
+                    done.set_result(work(scheduler.cache))
+                except Exception as error:  # the boundary of the caller: what fails for one must not end the loop
+                    done.set_exception(error)
 
         self._asked.add(done)
         try:

@@ -25,7 +25,12 @@ def read_items(encoder: Encoder, job: EmbedJob) -> list[Reading]:
 
 
 def read_pairs(encoder: Encoder, job: RerankJob) -> list[Reading]:
-    """The query with each document. Raises BadRequest naming the first document that is too long beside the query."""
+    """The query with each document. Raises BadRequest naming the query that is too long, or the first document that is
+    too long beside it."""
+    (query,) = encoder.read([job.query])
+    length, tokens_max = len(query.tokens), encoder.facts.tokens_max
+    if length > tokens_max:  # before it is put beside every document
+        raise ItemTooLong("query", length, tokens_max, "Shorten it.")
     pairs = encoder.pair(job.query, job.documents)
     return _fitted(pairs, encoder.facts.tokens_max, job.name_of, truncate=job.truncate)
 

@@ -118,9 +118,9 @@ class VectorLane:
         """Everything under way has ended with a fault, and the model's memory is given back."""
         self._is_stopping = True  # a load under way gives up at its next report
         self._inbox.put(None)
+        self._reader.shutdown(wait=False, cancel_futures=True)  # nothing more is read with memory that goes
         if self._thread is not None and self._thread.is_alive():
             await asyncio.to_thread(self._thread.join)
-        self._reader.shutdown(wait=False)  # what is being read is short, and ends as the rest does
         for work in (*self._queued.values(), *self._running.values()):
             self._end(work, stopping_fault())
 
@@ -165,6 +165,11 @@ class VectorLane:
                 work.prepare(readings, encoder.facts.dimensions)
                 self._inbox.put(work)
                 await work.begun.wait()
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if not self._is_stopping or (caller is not None and caller.cancelling()):
+                raise
+            raise stopping_fault() from None
         except TimeoutError:
             if not deadline.expired():
                 raise

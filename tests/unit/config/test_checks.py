@@ -75,7 +75,7 @@ def test_an_engine_that_cannot_serve_the_kind_is_refused_naming_those_that_can(r
         (
             "kind: embedding, chat_template: a.jinja",
             "chat_template",
-            "chat and decision models only; this one is of the kind embedding",
+            "chat and decision and moderation models only; this one is of the kind embedding",
         ),
         ("kind: rerank, sampling: {seed: 1}", "sampling", "chat models only; this one is of the kind rerank"),
         ("prompts: {query: 'Q: '}", "prompts", "embedding models only; this one is of the kind chat"),

@@ -94,3 +94,9 @@ def test_another_text_is_not(grammar: str, text: str) -> None:
 def test_what_is_no_grammar_is_refused_in_words(grammar: str, words: str) -> None:
     with pytest.raises(GbnfFault, match=words):
         lark_of(grammar)
+
+
+@pytest.mark.parametrize("opening", ['"' + ")" * 400 + '" ', "# " + ")" * 400 + "\n"])
+def test_parentheses_that_close_nothing_do_not_hide_how_deep_a_grammar_is_nested(opening: str) -> None:
+    with pytest.raises(GbnfFault, match="nested deeper"):
+        lark_of(f"root ::= {opening}" + "(" * 400 + '"a"' + ")" * 400)

@@ -13,6 +13,7 @@ from troth.domain import Sampling, TokenIds
 from troth.engines import registry
 from troth.engines.base import DecodeInterrupted, Decoder
 from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
+from troth.engines.llama_cpp.vocabulary import has_long_run
 from troth.errors import EngineFault
 
 PROMPT = (
@@ -282,3 +283,9 @@ def test_minus_one_looks_back_over_the_whole_context(
 
     assert all_of_it == generate(decoder, prompt, Sampling(temperature=0, **whole), seed=5)  # type: ignore[arg-type]
     assert all_of_it != generate(decoder, prompt, Sampling(temperature=0), seed=5)
+
+
+@pytest.mark.parametrize("text", ["a" * 10_001, " " * 10_001, "7" * 10_001, "!" * 10_001, "_" * 10_001])
+def test_a_long_run_of_one_kind_is_seen(text: str) -> None:
+    assert has_long_run("Hello, " + text + " world")
+    assert not has_long_run(" ".join([text[:10_000].replace(" ", "x")] * 3))

@@ -551,3 +551,8 @@ def test_before_its_start_it_says_that_it_loads() -> None:
     with pytest.raises(Unavailable) as caught:
         engine.relay(plan_of(), relayed(plan_of(), 0))
     assert caught.value.code == "model_loading"
+
+
+@pytest.mark.parametrize("status", [204, 302, 999])
+def test_a_status_that_is_no_error_is_not_passed_on_as_one(status: int) -> None:
+    assert UpstreamRefusal("odd", status=status).status == 502

@@ -223,3 +223,34 @@ def test_at_the_end_nothing_loads_and_every_engine_is_stopped() -> None:
             await waiting
 
     run(scene())
+
+
+def test_a_fleet_that_stops_loads_and_mourns_nobody() -> None:
+    async def scene() -> None:
+        one = stage(lazy=False)
+        fleet = fleet_of(one)
+        await one.slot.load()
+        await fleet.stop()
+        await fleet.sweep()
+
+        assert one.slot.breaker.crashes == 0
+        with pytest.raises(Unavailable, match="shutting down"):
+            await fleet.load(one.slot)
+
+    run(scene())
+
+
+def test_models_that_do_not_fit_together_at_the_start_are_told() -> None:
+    async def scene() -> None:
+        one, two = stage("one", lazy=False), stage("two", lazy=False)
+        fleet, told = fleet_of(one, two, settings=budget(1)), asyncio.Queue[tuple[str, str]]()
+        care = asyncio.create_task(fleet.run(lambda model, words: told.put_nowait((model, words))))
+
+        model, words = await told.get()
+
+        assert model in ("one", "two")
+        assert "No memory is free" in words
+        care.cancel()
+        await fleet.stop()
+
+    run(scene())

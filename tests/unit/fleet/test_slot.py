@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 
 from tests.support.fleets import Stage, stage
-from troth.errors import Conflict, LoadFailed, Unavailable
-from troth.fleet.slot import SlotNews
+from troth.errors import Conflict, EngineFault, LoadFailed, Unavailable
+from troth.fleet.facts import Report, SlotNews
 from troth.fleet.states import SlotState
 
 
@@ -183,7 +184,7 @@ def test_a_load_under_way_is_given_up_by_force_alone() -> None:
 
         assert staged.slot.state is SlotState.OFFLINE
         assert staged.engine.stops >= 1
-        with pytest.raises(asyncio.CancelledError):
+        with pytest.raises(Unavailable, match="was given up"):
             await load
 
     run(scene())
@@ -214,5 +215,107 @@ def test_a_watcher_that_does_not_read_loses_the_oldest_states_and_keeps_the_newe
         await watcher.aclose()  # type: ignore[attr-defined]
 
         assert heard[-1].state == staged.slot.state
+
+    run(scene())
+
+
+def test_a_request_that_comes_while_the_engine_leaves_waits_and_gets_a_new_one() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        first = staged.engine
+        first.farewell.clear()
+        leaving = asyncio.create_task(staged.slot.unload())
+        await asyncio.sleep(0.01)
+        loading = asyncio.create_task(staged.slot.load())
+        await asyncio.sleep(0.01)
+        assert len(staged.engines) == 1
+        assert staged.slot.takes_memory
+
+        first.farewell.set()
+        await asyncio.gather(leaving, loading)
+
+        assert staged.slot.engine is staged.engine is not first
+        assert staged.buried == [first]
+
+    run(scene())
+
+
+def test_whoever_asks_for_an_unload_and_leaves_does_not_stop_it() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        staged.engine.farewell.clear()
+        leaving = asyncio.create_task(staged.slot.unload())
+        await asyncio.sleep(0.01)
+        leaving.cancel()
+        await asyncio.sleep(0.01)
+        staged.engine.farewell.set()
+        await asyncio.sleep(0.01)
+
+        assert staged.slot.state is SlotState.OFFLINE
+        await staged.slot.load()
+
+    run(scene())
+
+
+def test_one_death_counts_once_however_many_see_it() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        staged.engine.status = "failed"
+        staged.engine.farewell.clear()
+        mourners = [asyncio.create_task(staged.slot.mourn()) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        staged.engine.farewell.set()
+        await asyncio.gather(*mourners)
+
+        assert staged.slot.breaker.crashes == len(staged.buried) == 1
+
+    run(scene())
+
+
+def test_a_slot_stays_while_a_request_is_prepared_for_it() -> None:
+    async def scene() -> None:
+        staged = await loaded(idle_seconds=10.0)
+        with staged.slot.held():
+            staged.slot.used_at -= 100
+            assert staged.slot.is_busy
+            assert not staged.slot.is_due_for_sleep
+        assert staged.slot.quiet_seconds < 1
+
+    run(scene())
+
+
+def test_a_fetch_that_nobody_wants_any_more_is_given_up() -> None:
+    async def scene() -> None:
+        begun, told = threading.Event(), threading.Event()
+
+        def pull(report: Report) -> None:
+            begun.set()
+            try:
+                while True:
+                    report(0.5)
+            except EngineFault:
+                told.set()
+                raise
+
+        staged = stage(is_here=False, puller=pull)
+        load = asyncio.create_task(staged.slot.load())
+        await asyncio.to_thread(begun.wait)
+        await staged.slot.unload(force=True)
+
+        assert await asyncio.to_thread(told.wait, 5)
+        with pytest.raises(Unavailable):
+            await load
+
+    run(scene())
+
+
+def test_a_watcher_is_let_go_when_the_server_ends() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        watcher = asyncio.create_task(watched(staged, 99))
+        await asyncio.sleep(0.01)
+        await staged.slot.stop()
+
+        assert [each.state for each in await watcher] == [SlotState.READY]
 
     run(scene())

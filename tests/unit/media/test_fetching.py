@@ -148,6 +148,8 @@ def test_redirects_come_to_an_end(server: Server) -> None:
         ("packed", "compressed"),
         ("missing", "status 404"),
         ("moved/", "to nowhere"),
+        ("moved/http://[", "no URL"),
+        ("x" * 70_000, "cannot be fetched"),
     ],
 )
 def test_what_is_no_picture_is_refused(server: Server, path: str, words: str) -> None:

@@ -123,3 +123,18 @@ def test_the_orientation_that_a_camera_noted_is_applied() -> None:
 def test_gray_in_sixteen_bits_keeps_its_brightness() -> None:
     gray = Image.fromarray(np.full((4, 4), 0x8000, np.uint16))
     assert (shown(saved(gray)) == 0x80).all()
+
+
+def test_a_picture_of_endless_scans_is_refused_before_it_is_decoded() -> None:
+    data = saved(Image.new("RGB", (64, 64)), "JPEG", progressive=True)
+    assert shown(data).shape == (64, 64, 3)
+    scan = data.rindex(b"\xff\xda")
+    with pytest.raises(PictureFault, match="scans"):
+        shown(data[:-2] + data[scan:-2] * 200 + data[-2:])
+
+
+def test_a_compressed_bmp_is_refused() -> None:
+    data = bytearray(saved(Image.new("P", (8, 8)), "BMP"))
+    data[30] = 1  # run lengths
+    with pytest.raises(PictureFault, match="compressed BMP"):
+        shown(bytes(data))

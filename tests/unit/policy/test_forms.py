@@ -111,7 +111,7 @@ def test_a_number_of_properties_that_different_names_must_reach_is_served(body: 
     decide(json_form(body))
 
 
-@pytest.mark.parametrize("step", [999_999_937, 0.123456789, 12_345])
+@pytest.mark.parametrize("step", [999_999_937, 0.123456789, 12_345, float("inf"), float("nan")])
 def test_a_step_that_takes_too_many_states_is_refused(step: float) -> None:
     with pytest.raises(BadRequest, match="`multipleOf`"):
         decide(json_form({"multipleOf": step}))

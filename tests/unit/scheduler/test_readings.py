@@ -64,7 +64,12 @@ def test_a_document_that_is_too_long_is_cut_and_the_query_is_not() -> None:
     assert reading.cut_from == 8
 
 
+def test_a_query_that_is_too_long_by_itself_is_read_beside_no_document() -> None:
+    with pytest.raises(ItemTooLong, match="query is too long"):
+        read_pairs(ENCODER, RerankJob(query="abcdef", documents=["x"] * 9, truncate=True))
+
+
 @pytest.mark.parametrize("truncate", [False, True])
 def test_a_query_that_leaves_no_room_is_refused_also_where_cutting_was_asked_for(truncate: bool) -> None:
-    with pytest.raises(ItemTooLong, match=r"texts\.0 is too long: 10 tokens"):
-        read_pairs(ENCODER, RerankJob(query="abcdef", documents=["x"], truncate=truncate, field="texts"))
+    with pytest.raises(ItemTooLong, match=r"texts\.0 is too long: 8 tokens"):
+        read_pairs(ENCODER, RerankJob(query="abcd", documents=["x"], truncate=truncate, field="texts"))

@@ -61,6 +61,17 @@ class LlamaDecoder:
         self.can_cut = not (
             self._api.llama_model_is_recurrent(self._model) or self._api.llama_model_is_hybrid(self._model)
         )
+        try:
+            self._build(path, options, extra)
+        except BaseException:
+            self._api.llama_model_free(self._model)
+            raise
+        self._facts["determinism"] = {"setting": options.determinism, "promised": False, "repacked": repack}
+        self.proposer: DraftModel | None = None
+        self.sight: Projector | None = None
+
+    def _build(self, path: Path, options: LlamaCppOptions, extra: Sequence[Path]) -> None:
+        """Everything that needs the loaded model is there. Raises EngineFault; the model is the caller's to free."""
         vocabulary = LlamaVocabulary(self._library, self._model)
         self.vocabulary: Vocabulary = vocabulary
         self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size, in_use=vocabulary.in_use)
@@ -76,11 +87,7 @@ class LlamaDecoder:
             memory.check(path, shape.need(path.stat().st_size), shape, memory.available_bytes())
         self._abort_flag = (ctypes.c_char * 2)()
         loras, vector = extra[: len(options.lora)], next(iter(extra[len(options.lora) :]), None)
-        try:
-            self._adapters = AdapterShelf(self._library, self._model, loras, vector, options)
-        except EngineFault:
-            self._api.llama_model_free(self._model)
-            raise
+        self._adapters = AdapterShelf(self._library, self._model, loras, vector, options)
         self._context = self._make_context(options)
         self._memory = ctypes.c_void_p(self._api.llama_get_memory(self._context))
         self._context_pointer = ctypes.c_void_p(self._context)
@@ -88,9 +95,8 @@ class LlamaDecoder:
         self._batch = Batch(self._library, self.batch_tokens)
         self._rows: npt.NDArray[np.float32] = np.empty((0, self.vocabulary.size), np.float32)
         self._facts = describe_model(self._library, self._model, path, options)
-        self._facts["determinism"] = {"setting": options.determinism, "promised": False, "repacked": repack}
-        self.proposer: DraftModel | None = None
-        self.sight: Projector | None = None
+        vector_settings = options.control_vector.model_dump(mode="json") if options.control_vector else None
+        self._written = (path.stat().st_size, path.stat().st_mtime_ns, vector_settings)  # what states depend on besides
 
     # ---- loading --------------------------------------------------------------------------------
 
@@ -139,7 +145,6 @@ class LlamaDecoder:
         params.abort_callback_data = ctypes.cast(self._abort_flag, ctypes.c_void_p)
         context = api.llama_init_from_model(self._model, params)
         if not context:
-            api.llama_model_free(self._model)
             raise EngineFault(
                 f"llama.cpp could not make a context of {self.slots} x {self.context_tokens} tokens: "
                 f"{self._library.last_error() or 'probably out of memory'}"
@@ -322,6 +327,7 @@ class LlamaDecoder:
             self.cache_types,
             self._facts["determinism"],
             *self._adapters.files,
+            self._written,
         ]
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 

@@ -132,8 +132,12 @@ class LlamaEncoder:
 
     def pair(self, query: str, documents: Sequence[str]) -> list[Reading]:
         """The query with each document, in the model's own template or as llama-server joins them."""
-        if self._template is not None:
-            return [self._templated(self._template, query, document) for document in documents]
+        with self._vocabulary.in_use():
+            if self._template is not None:
+                return [self._templated(self._template, query, document) for document in documents]
+            return self._joined(query, documents)
+
+    def _joined(self, query: str, documents: Sequence[str]) -> list[Reading]:
         api, vocab = self._api, self._api.llama_model_get_vocab(self._model)
         end: int = api.llama_vocab_eos(vocab)
         if end < 0:
@@ -191,7 +195,8 @@ class LlamaEncoder:
         return self._told
 
     def close(self) -> None:
-        """All memory is given back. Safe to call twice."""
+        """All memory is given back, once nobody reads with it. Safe to call twice."""
+        self._vocabulary.close()
         if self._context:
             self._api.llama_free(self._context)
             self._context = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,8 +13,9 @@ import numpy as np
 
 from troth.domain import TokenIds
 from troth.engines.base import FILL_MARKS
+from troth.engines.llama_cpp.facts import metadata
 from troth.engines.llama_cpp.library import Library
-from troth.errors import Unavailable
+from troth.errors import BadRequest, Unavailable
 
 if TYPE_CHECKING:
     from llguidance import LLTokenizer
@@ -21,7 +23,21 @@ if TYPE_CHECKING:
 INT32_POINTER = ctypes.POINTER(ctypes.c_int32)
 CONTROL_BYTE = b"\xff"  # in front of control tokens, for llguidance
 RETRY_SECONDS = 1
+BPE = 2  # llama_vocab_type
+# llama.cpp splits texts into words by a recursive matcher, which a long run of one kind of letters brings down, and the
+# process with it. These splitters were tried with runs of 100 000 and more; for all others runs are bounded.
+STEADY = frozenset(
+    {"smollm", "qwen2", "qwen35", "llama-bpe", "llama3", "gpt-2", "gemma4", "command-r", "starcoder", "falcon", "mpt",
+     "refact"}
+)  # fmt: skip
+RUN_MAX = 10_000  # characters
+RUNS = re.compile(r"\s+|[^\W\d_]+|\d+|[^\w\s]+|_+")  # of one kind
 PIECE_BYTES = 64  # longer pieces are read a second time with their real size
+
+
+def has_long_run(text: str) -> bool:
+    """True when somewhere more than RUN_MAX characters of one kind follow each other. Time is linear in the text."""
+    return len(text) > RUN_MAX and any(run.end() - run.start() > RUN_MAX for run in RUNS.finditer(text))
 
 
 class LlamaVocabulary:
@@ -33,6 +49,8 @@ class LlamaVocabulary:
     def __init__(self, library: Library, model: Any) -> None:
         api = library.api
         self._library = library
+        splitter = metadata(api, model, "tokenizer.ggml.pre")
+        self._is_steady = api.llama_vocab_type(api.llama_model_get_vocab(model)) != BPE or splitter in STEADY
         self._gate = threading.Condition()
         self._users = 0
         self._is_closed = False
@@ -84,6 +102,12 @@ class LlamaVocabulary:
 
     def tokenize(self, text: str, *, special: bool, bos: bool) -> TokenIds:
         """Token ids of `text`; `special` reads control tokens as tokens, `bos` prepends the model's BOS."""
+        if not self._is_steady and has_long_run(text):
+            raise BadRequest(
+                f"There is a run of more than {RUN_MAX} letters, digits, blanks or signs, which the tokenizer of this "
+                "model cannot split.",
+                details={"limit": RUN_MAX},
+            )
         with self.in_use():
             return self._tokenize(text.encode("utf-8", "replace"), special=special, bos=bos)
 

@@ -224,4 +224,5 @@ def refusal_from(status: int, headers: Mapping[str, str], read: bytes) -> Refusa
 
 
 def _seconds(text: str | None) -> int:
-    return min(max(int(text), 1), RETRY_SECONDS_MAX) if text is not None and text.isdecimal() else RETRY_SECONDS
+    is_number = text is not None and len(text) < 10 and text.isdecimal()
+    return min(max(int(text or 0), 1), RETRY_SECONDS_MAX) if is_number else RETRY_SECONDS
