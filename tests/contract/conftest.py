@@ -70,6 +70,12 @@ def vectors(serve_with: ServeWith, connect: Connect) -> httpx.Client:
 
 
 @pytest.fixture(scope="session")
+def judges(serve_with: ServeWith, connect: Connect) -> httpx.Client:
+    """A client of a server with a model that decides and one that moderates."""
+    return connect(serve_with(servers.of_judges()))
+
+
+@pytest.fixture(scope="session")
 def connect(judge: Judge) -> Iterator[Connect]:
     """`connect(server, **options)`: a client of that server whose every answer is judged."""
     clients: list[httpx.Client] = []

@@ -69,6 +69,14 @@ def narrow_vectors() -> Settings:
     return config([embedder()], limits={"vector_requests_max": 1, "queue_max": 0})
 
 
+def of_judges() -> Settings:
+    """One file twice: as a chat model that decides too, and as a guard, whose verdicts mean nothing."""
+    decider = embedded(context_tokens=512, slots=2) | {"decides": True}
+    return config(
+        [decider, quick(context_tokens=256, slots=2) | {"id": "guard", "kind": "moderation", "guard": "qwen3guard"}]
+    )
+
+
 def guardable(fields: Mapping[str, RequestField]) -> list[str]:
     """The fields that an operator can switch off."""
     return [

@@ -8,9 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.conftest import Connect, ServeWith
-from tests.support.live import config, embedded
-
 PATH = "/v1/systemone"
 STATE = "My parcel is a week late and nobody answers the phone. I want to know where it is, today."
 TOPIC = {
@@ -23,9 +20,9 @@ URGENT = {"type": "noul", "instructions": "Must somebody answer today?"}
 
 
 @pytest.fixture(scope="module")
-def decider(serve_with: ServeWith, connect: Connect) -> httpx.Client:
+def decider(judges: httpx.Client) -> httpx.Client:
     """A client of a server whose chat model decides too."""
-    return connect(serve_with(config([embedded(context_tokens=512, slots=2) | {"decides": True}])))
+    return judges
 
 
 def decide(client: httpx.Client, state: Any = STATE, **questions: Any) -> dict[str, Any]:

@@ -13,7 +13,12 @@ from tests.support.judge import Judge, chunks_of, events_of, published_document
 from troth._generated.operations import OPERATIONS, Operation
 
 DOCUMENT = published_document()
-OF_VECTORS = ("create_embedding", "create_rerank")  # these need other models than the usual server has
+OTHERS = {  # these need other models than the usual server has
+    "create_embedding": "vectors",
+    "create_rerank": "vectors",
+    "decide": "judges",
+    "moderate": "judges",
+}
 JSON, EVENTS = "application/json", "text/event-stream"
 
 
@@ -53,8 +58,8 @@ def resolved(node: dict[str, Any]) -> dict[str, Any]:
 def test_an_example_is_answered_as_the_document_shows(
     operation: Operation, name: str, body: Any, client: httpx.Client, request: pytest.FixtureRequest
 ) -> None:
-    if operation.handler in OF_VECTORS:
-        client = request.getfixturevalue("vectors")
+    if operation.handler in OTHERS:
+        client = request.getfixturevalue(OTHERS[operation.handler])
     response = client.request(operation.method, operation.path, json=body)
     if operation.handler == "infill":  # the embedded model has no tokens for gaps
         assert response.status_code == 501

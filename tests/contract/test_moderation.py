@@ -12,8 +12,8 @@ import pytest
 from openai import OpenAI
 
 from tests.contract.conftest import Connect, ServeWith
-from tests.contract.servers import quick
-from tests.support.live import LiveServer, config
+from tests.contract.servers import of_judges
+from tests.support.live import LiveServer
 
 PATH = "/v1/moderations"
 BREAD = "I want to learn to bake bread."
@@ -22,7 +22,7 @@ BREAD = "I want to learn to bake bread."
 @pytest.fixture(scope="module")
 def judging(serve_with: ServeWith) -> LiveServer:
     """A server with one model of this kind, read as Qwen3Guard writes."""
-    return serve_with(config([quick(context_tokens=256, slots=2) | {"kind": "moderation", "guard": "qwen3guard"}]))
+    return serve_with(of_judges())
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +102,8 @@ def test_without_a_guard_the_capability_is_named(client: httpx.Client) -> None:
 
 
 def test_a_guard_is_not_for_chat(guard: httpx.Client) -> None:
-    answer = guard.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": "Hi"}]})
+    body = {"model": "guard", "messages": [{"role": "user", "content": "Hi"}]}
+    answer = guard.post("/v1/chat/completions", json=body)
 
-    assert answer.status_code == 501
+    assert answer.status_code == 400
+    assert "/v1/moderations" in answer.json()["error"]["message"]

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 8041ac52a366fe9c631d888f7143c69e84fac4b263dbd9f663b796472d534cbe; datamodel-code-generator 0.89.0
+sha256 of openapi/: d516fbb392683cf40b04f1e7cfb12c5c6856474aef8bd6390e77ece2b8885be4; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
