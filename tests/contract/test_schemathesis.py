@@ -25,13 +25,15 @@ WORKERS = "1"
 # Said by our own check instead, which knows the rules between fields.
 LEFT_OUT = "positive_data_acceptance,ignored_auth"
 COUNTED = "|^apply_template$|^count_"  # their bodies are those of the routes that answer, and are searched there
-NOT_HERE = "__alias|^infill$"  # the embedded model has no tokens for gaps: a 501
+MOVES = "|^(un)?load_model_slot$|^restart_model_slot$|^stream_model_slot_state$"  # models would go, or a stream stay
+NOT_HERE = "__alias|^infill$" + MOVES  # the embedded model has no tokens for gaps: a 501
 
 
 def fuzzed() -> dict[str, Any]:
-    """Answers of one token, and no limit below what the document says."""
+    """A model of every kind, answers of one token, and no limit below what the document says."""
+    judges, vectors = servers.of_judges()["models"], servers.of_vectors()["models"]
     return config(
-        [servers.quick(context_tokens=512)],
+        [servers.quick(context_tokens=512) | {"decides": True}, *judges[1:], *vectors],
         budget={"cap_tokens": 1},
         limits={"choices_max": 128, "stop_strings_max": 10**6, "stop_bytes_max": 10**6, "logit_bias_max": 10**6},
     )

@@ -21,6 +21,7 @@ STATED_CODES = frozenset(
         "invalid_schema",
         "unsupported_schema",
         "missing_required_parameter",
+        "wrong_model_kind",
     }
 )
 STATED_FIELDS = {
@@ -46,6 +47,11 @@ STATED_FIELDS = {
     "parse_tool_calls": "is not switched off where calls are demanded",
     "structured_outputs": "are one form, and a choice of at least one text",
     "guided_json": "is the text of a JSON schema",
+    "documents": "are texts that are not empty",
+    "texts": "are texts that are not empty",
+    "query": "is not empty",
+    "dimensions": "are no more than the model has",
+    "prompt_name": "is one of the model's prompts, and goes with texts",
 }
 
 # The same where an error has neither a code in words nor a field: Anthropic's and llama-server's shapes.
@@ -63,6 +69,8 @@ STATED_WORDS = re.compile(
 @schemathesis.check
 def refused_for_a_stated_reason_only(ctx: CheckContext, response: Response, case: Case[Any]) -> bool | None:
     """As schemathesis's own positive_data_acceptance, with the rules that the document cannot say."""
+    if response.status_code == 422:
+        return None if response.json()["error"]["code"] == "invalid_question" else True
     if response.status_code == 400:
         error = response.json()["error"]
         if (
