@@ -248,6 +248,7 @@ BOTH = [tool(), tool("sub")]
 OLDER_BOTH = [function_of(), function_of("sub")]
 ODD: Body = {"type": "object", "not": {"required": ["a"]}}  # a keyword that no grammar holds
 THOUGHT = [*user("Hi"), {"role": "assistant", "content": "Hello", "reasoning_content": "Greet back."}, *user("Bye")]
+FRENCH = "Answer in French."
 UNWILLING: Body = {"type": "refusal", "refusal": "I would rather not."}
 
 HONOURED: Mapping[str, Shown] = {
@@ -309,12 +310,12 @@ HONOURED: Mapping[str, Shown] = {
     "messages[system|developer].content[].type": parts("system", text("a"), text("a") | {"type": "x"}, refused),
     "messages[system|developer].content[].text": parts("system", text("You are a pirate."), text("Answer in French.")),
     "messages[user].name": turn(said("user"), said("user", name=NAME), prompt_tokens, "names"),
-    "messages[user].role": turn(said("user"), said("assistant")),
+    "messages[user].role": turn(said("user", FRENCH), said("assistant", FRENCH)),
     "messages[user].content": turn(said("user", "I am a pirate."), said("user", "Answer in French.")),
     "messages[user].content[text].type": parts("user", text("a"), text("a") | {"type": "x"}, refused),
     "messages[user].content[text].text": parts("user", text("I am a pirate."), text("Answer in French.")),
     "messages[assistant].name": turn(said("assistant"), said("assistant", name=NAME), prompt_tokens, "names"),
-    "messages[assistant].role": turn(said("assistant"), said("user")),
+    "messages[assistant].role": turn(said("assistant", FRENCH), said("user", FRENCH)),
     "messages[assistant].content": turn(said("assistant", "Ahoy, I am a pirate!"), said("assistant", "Bonjour!")),
     "messages[assistant].content[text].type": parts("assistant", text("a"), text("a") | {"type": "x"}, refused),
     "messages[assistant].content[text].text": parts("assistant", text("Ahoy!"), text("Bonjour, monsieur!")),
@@ -437,8 +438,17 @@ HONOURED: Mapping[str, Shown] = {
     "chat_template_kwargs": value("chat_template_kwargs", {}, {"mood": "glad"}, prompt_tokens, "names", max_tokens=1),
 }
 
-# Shown by a test of its own: it needs requests that wait for one another.
-SHOWN_ELSEWHERE = frozenset({"priority"})
+# Shown by tests of their own: the first needs requests that wait for one another, the others a model that sees.
+SHOWN_ELSEWHERE = frozenset({"priority"}) | {
+    f"messages[{role}].content[{part}].{name}"
+    for role in ("user", "tool")
+    for part, names in {
+        "image_url": ("type", "image_url", "image_url.url"),
+        "input_image": ("type", "image_url", "image_url.url"),
+        "input_audio": ("type", "input_audio", "input_audio.data"),
+    }.items()
+    for name in names
+}
 
 TEMPLATE = (
     "{%- for message in messages %}{{ message.role }} {{ message.name }} {{ mood }}: {{ message.content }}\n"

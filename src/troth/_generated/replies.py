@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: d516fbb392683cf40b04f1e7cfb12c5c6856474aef8bd6390e77ece2b8885be4; datamodel-code-generator 0.89.0
+sha256 of openapi/: b6b41ba3ccec0fdf0cee796f4169c7f2ebaf8bcdfbf7d442b8f3c4c07cf985ba; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1402,8 +1402,8 @@ class CompletionLogprobs(ContractModel):
     "The likeliest tokens in each place, by text."
     text_offset: list[Annotated[int, Field(ge=0)]]
     "Where each token begins in the text."
-    content: list[TokenLogprob]
-    "The same by token."
+    content: list[TokenLogprob | TokenProbability]
+    "The same by token, or with `post_sampling_probs` the probabilities of the draw."
 
 
 class CompletionPiece(ContractModel):
