@@ -53,6 +53,8 @@ STATED_FIELDS = {
     "dimensions": "are no more than the model has",
     "control_vector": "is of models that have one",
     "lora": "names adapters that the model has",
+    "grammar_lazy": "needs a grammar, and what it waits for",
+    "grammar_triggers": "go with a grammar that waits, and name tokens and texts that may begin it",
     "prompt_name": "is one of the model's prompts, and goes with texts",
 }
 
@@ -65,7 +67,7 @@ STATED_WORDS = re.compile(
     "|send one|result of a function follows|continue_final_message|other characters|written out"
     "|leave one of them|is no JSON|is empty: an answer|has two schemas|is a json_schema without|names a function"
     "|nested (too )?deep|does not continue it|is no JSON schema|has the keyword|demands a call"
-    "|control_vector|places for them|there are no tokens to show|a picture is the user's"
+    "|control_vector|`lora`|grammar_lazy|grammar_triggers|places for them|there are no tokens to show|a picture is the user's"
 )
 
 

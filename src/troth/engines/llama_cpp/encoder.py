@@ -43,6 +43,7 @@ class LlamaEncoder:
         self._library = library(exact=False)
         self._api = self._library.api
         self._model = load_model(self._library, path, options, progress)
+        self._vocabulary = LlamaVocabulary(self._library, self._model)
         self._context: Any = None
         try:
             self._open(path, options, kind)
@@ -58,7 +59,6 @@ class LlamaEncoder:
         self.batch_tokens = options.batch_tokens
         self._capacity = max(options.batch_tokens, self.facts.tokens_max)  # a longer sequence is a batch by itself
         self.batch_sequences = min(options.batch_sequences, api.llama_max_parallel_sequences())
-        self._vocabulary = LlamaVocabulary(self._library, self._model)
         self.vocabulary_size = self._vocabulary.size
         self._context = self._make_context(options, pooling)
         memory = api.llama_get_memory(self._context)
