@@ -12,9 +12,11 @@ def strict_view(document: Document) -> Document:
     """A copy in which every request that fits the schemas is served.
 
     A guarded property keeps only its neutral values and null; a required one that has none
-    takes the whole object out of the unions that offer it.
+    takes the whole object out of the unions that offer it. No query, header or path can say null.
     """
     view = copy.deepcopy(document)
+    for parameter in view["components"].get("parameters", {}).values():
+        parameter["schema"].pop("nullable", None)
     schemas = view["components"]["schemas"]
     impossible = {name for name, schema in schemas.items() if _narrow(schema)}
     for schema in schemas.values():

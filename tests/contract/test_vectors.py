@@ -258,7 +258,7 @@ def test_control_tokens_in_documents_are_text(client: httpx.Client) -> None:
         ({"query": "a", "documents": ["b"], "texts": ["c"]}, "texts"),
         ({"query": "a", "documents": ["b"], "top_n": 0}, "top_n"),
         ({"query": "a", "documents": ["b", LONG]}, "documents.1"),
-        ({"query": LONG, "documents": ["b"]}, "documents.0"),
+        ({"query": LONG, "documents": ["b"]}, "query"),
         ({"query": "a", "documents": ["b"] * 101}, "documents"),
         ({"query": "a"}, "documents"),
         ({"documents": ["a"]}, "query"),

@@ -68,7 +68,7 @@ STATED_WORDS = re.compile(
     "|leave one of them|is no JSON|is empty: an answer|has two schemas|is a json_schema without|names a function"
     "|nested (too )?deep|does not continue it|is no JSON schema|has the keyword|demands a call"
     "|control_vector|`lora`|grammar_lazy|grammar_triggers|places for them|there are no tokens to show"
-    "|a picture is the user's"
+    "|a picture is the user's|is of kind|cannot read (pictures|sound)"
 )
 
 
