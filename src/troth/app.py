@@ -51,6 +51,7 @@ from troth.keeping import Kept, KeptEngines, Pull
 from troth.listening import PatientServer, StartFault, listen, url_of
 from troth.media.room import MediaRoom
 from troth.moderating import Moderations
+from troth.omni.loop import Omni
 from troth.policy.decide import Policy
 from troth.prompt.render import Prompts
 from troth.prompt.script import Script
@@ -62,6 +63,7 @@ from troth.settings import (
     fleet_settings,
     media_settings,
     moderation_limits,
+    omni_limits,
     policy_settings,
     prompt_settings,
     server_facts,
@@ -160,7 +162,7 @@ class Server:
         engines = Engines(self.states, lambda model: self.kept[model].observed())
         guards = {model.id: model.guard for model in self.config.models if model.guard is not None}
         handlers = _handlers(
-            OpenAIChat(self.conversation, streams),
+            OpenAIChat(self.conversation, self._omni(), streams),
             OpenAICompletions(self.conversation, streams, self.config.limits.prompts_max),
             OpenAIResponses(self.conversation),
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
@@ -183,6 +185,9 @@ class Server:
             self.metrics,
             lifespan=lambda app: self._life(give_up),
         )
+
+    def _omni(self) -> Omni:
+        return Omni(self.conversation, self.vectors, self.catalogue, omni_limits(self.config))
 
     def _words(self, model: str) -> SlotWords:
         kept = self.kept[model]

@@ -9,6 +9,7 @@ from troth.fleet.backoff import BackOffLimits
 from troth.fleet.fleet import FleetSettings
 from troth.media.settings import MediaSettings
 from troth.moderating import ModerationLimits
+from troth.omni.tools import OmniLimits
 from troth.policy.decisions import DecisionLimits
 from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
 from troth.policy.terms import PolicySettings
@@ -35,6 +36,11 @@ def fleet_settings(config: Config) -> FleetSettings:
 def moderation_limits(config: Config) -> ModerationLimits:
     """The knobs of moderation."""
     return ModerationLimits(**config.moderation.model_dump())
+
+
+def omni_limits(config: Config) -> OmniLimits:
+    """The bounds of hal0's tool loop."""
+    return OmniLimits(**config.omni.model_dump())
 
 
 def vector_limits(config: Config) -> VectorLimits:

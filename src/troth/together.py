@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from troth.conversation import Conversation, Opened, Prepared
-from troth.domain import Account, Ask, Event, Finished, Progress, Timings, Usage
+from troth.domain import Account, Ask, Event, Finished, Progress
 from troth.errors import QueueFull, Refusal
+from troth.reply.totals import total_timings, total_usage
 
 News = asyncio.Queue[tuple[int, Event] | Refusal]  # with the number of the prompt
 
@@ -108,27 +109,10 @@ class Together:
         return offsets
 
     def _total(self, finished: Sequence[Finished]) -> Finished:
-        usages, timings = [each.usage for each in finished], [each.timings for each in finished]
-        cut = next((each for each in timings if each.max_tokens_clamped_from is not None), Timings())
-        usage = Usage(
-            sum(each.prompt_tokens for each in usages),
-            sum(each.answer_tokens for each in usages),
-            sum(each.cached_tokens for each in usages),
-        )
+        usage = total_usage([each.usage for each in finished])
         self._account.prompt_tokens, self._account.cached_tokens = usage.prompt_tokens, usage.cached_tokens
         self._account.answer_tokens = usage.answer_tokens
-        total = Timings(
-            cache_n=sum(each.cache_n for each in timings),
-            prompt_n=sum(each.prompt_n for each in timings),
-            prompt_ms=sum(each.prompt_ms for each in timings),
-            predicted_n=sum(each.predicted_n for each in timings),
-            predicted_ms=sum(each.predicted_ms for each in timings),
-            draft_n=sum(each.draft_n for each in timings),
-            draft_n_accepted=sum(each.draft_n_accepted for each in timings),
-            max_tokens_clamped_from=cut.max_tokens_clamped_from,
-            max_tokens_clamped_to=cut.max_tokens_clamped_to,
-        )
-        return Finished(usage, total)
+        return Finished(usage, total_timings([each.timings for each in finished]))
 
     def cancel(self) -> None:
         """The engine works on none of it any more. Safe to call twice."""

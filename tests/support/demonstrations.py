@@ -438,8 +438,8 @@ HONOURED: Mapping[str, Shown] = {
     "chat_template_kwargs": value("chat_template_kwargs", {}, {"mood": "glad"}, prompt_tokens, "names", max_tokens=1),
 }
 
-# Shown by tests of their own: the first needs requests that wait for one another, the others a model that sees.
-SHOWN_ELSEWHERE = frozenset({"priority"}) | {
+# Shown by tests of their own: they need requests that wait for one another, several models, or one that sees.
+SHOWN_ELSEWHERE = frozenset({"priority", "omni"}) | {
     f"messages[{role}].content[{part}].{name}"
     for role in ("user", "tool")
     for part, names in {

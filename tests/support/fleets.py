@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from troth.engines.base import Engine, EngineReport, LoadProgress
@@ -59,6 +59,7 @@ class Stage:
     engines: list[PuppetEngine] = field(default_factory=list)
     buried: list[Engine] = field(default_factory=list)
     pulls: int = 0
+    looks: Callable[[], Awaitable[None]] | None = None  # at an engine that has loaded
     puller: Callable[[Report], None] | None = None
 
     def __post_init__(self) -> None:
@@ -95,6 +96,8 @@ class Stage:
 
     async def _look_at(self, engine: Engine) -> None:
         assert engine is self.engine
+        if self.looks is not None:
+            await self.looks()
 
 
 def stage(name: str = "one", *, lazy: bool = True, pinned: bool = False, **more: object) -> Stage:

@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: b6b41ba3ccec0fdf0cee796f4169c7f2ebaf8bcdfbf7d442b8f3c4c07cf985ba; datamodel-code-generator 0.89.0
+sha256 of openapi/: ecf85f476f016594ce537717d1af4859cb5e8fe4d2a065826940f177401d3a6f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "parse_tool_calls": FieldRule(contract_class="honoured", neutral={"enum": [True]}),
         "plugins": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
         "web_search_options": FieldRule(contract_class="guarded"),
-        "omni": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
+        "omni": FieldRule(contract_class="honoured", neutral={"enum": [False]}),
         "response_format": FieldRule(contract_class="honoured", neutral={"enum": [{"type": "text"}]}),
         "response_format.type": FieldRule(contract_class="honoured"),
         "response_format.json_schema": FieldRule(contract_class="honoured"),

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: b6b41ba3ccec0fdf0cee796f4169c7f2ebaf8bcdfbf7d442b8f3c4c07cf985ba; datamodel-code-generator 0.89.0
+sha256 of openapi/: ecf85f476f016594ce537717d1af4859cb5e8fe4d2a065826940f177401d3a6f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1536,8 +1536,8 @@ class ToolFields(ContractModel):
     "OpenRouter's server-side tools; not done."
     web_search_options: Annotated[dict[str, Any] | None, Guarded()] = None
     "OpenAI's web search; not done."
-    omni: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
-    "hal0's tool loop over the other kinds of model; not done yet."
+    omni: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
+    "hal0's tool loop: before it answers, the model may call the other models of this server. Its answer is whole, and `max_tokens` is of all rounds together. Only POST /v1/chat/completions runs it; not with tools of one's own."
 
 
 class AnthropicMessage(ContractModel):

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: b6b41ba3ccec0fdf0cee796f4169c7f2ebaf8bcdfbf7d442b8f3c4c07cf985ba; datamodel-code-generator 0.89.0
+sha256 of openapi/: ecf85f476f016594ce537717d1af4859cb5e8fe4d2a065826940f177401d3a6f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -223,6 +223,21 @@ class CacheReset(ContractModel):
 
     entries_dropped: Annotated[int, Field(ge=0)]
     "Saved states that were forgotten."
+
+
+class OmniToolResult(ContractModel):
+    """One call of a tool."""
+
+    id: str
+    "Unique for each call."
+    name: str
+    "The tool."
+    arguments: str
+    "As the model wrote them, the text of a JSON object."
+    result: dict[str, Any]
+    "What the tool gave; `error` alone where it failed."
+    seconds: Annotated[float, Field(ge=0.0)]
+    "How long it took."
 
 
 class FunctionCall(ContractModel):
@@ -1339,6 +1354,24 @@ class CacheReport(ContractModel):
     "Where in a conversation a state is saved."
 
 
+class OmniReportOmni(ContractModel):
+    """Its tool loop."""
+
+    caller_slot: str
+    "The slot of the model that answered."
+    rounds: Annotated[int, Field(ge=1)]
+    "How often it answered, calls included."
+    tool_results: list[OmniToolResult]
+    "Its calls, in order."
+
+
+class OmniReport(ContractModel):
+    """With `omni` alone, what the model had done before it answered."""
+
+    omni: OmniReportOmni
+    "Its tool loop."
+
+
 class ToolCall(ContractModel):
     """A function to call."""
 
@@ -2131,6 +2164,7 @@ class ChatCompletion(ContractModel):
     usage: Usage
     timings: Timings
     field__verbose: Annotated[NativeCompletion | None, Field(alias="__verbose")] = None
+    hal0: OmniReport | None = None
 
 
 class ChatCompletionChunk(ContractModel):

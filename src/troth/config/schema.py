@@ -231,6 +231,20 @@ class ModerationSettings(Section):
     )
 
 
+class OmniSettings(Section):
+    """How far a chat request with `omni` goes: the model calls the other models of this server, then answers."""
+
+    rounds_max: int = Field(
+        8, ge=1, json_schema_extra=unit("rounds"), description="Most answers of the model; the last may not call."
+    )
+    tool_seconds_max: float = Field(
+        120.0, gt=0, json_schema_extra=unit("seconds"), description="Longest time of one call; then it has failed."
+    )
+    chat_seconds_max: float = Field(
+        300.0, gt=0, json_schema_extra=unit("seconds"), description="The same for a call that asks another chat model."
+    )
+
+
 class ChatSettings(Section):
     """How conversations become prompts."""
 
@@ -330,6 +344,7 @@ class Config(Section):
     slots: SlotsSettings = SlotsSettings()
     decisions: DecisionsSettings = DecisionsSettings()
     moderation: ModerationSettings = ModerationSettings()
+    omni: OmniSettings = OmniSettings()
     chat: ChatSettings = ChatSettings()
     thinking: ThinkingSettings = ThinkingSettings()
     messages: MessagesSettings = MessagesSettings()

@@ -7,6 +7,7 @@ conversation. Streamed or not, an answer that nobody waits for any more is cance
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from typing import Any
 
 from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation, Opened, Prepared
@@ -14,19 +15,22 @@ from troth.dialects.chat_answer import ChatChunks, Heading, Telling, whole
 from troth.dialects.chat_request import read
 from troth.dialects.faults import BROKEN, fault_frame, stall_frames
 from troth.dialects.fields import include_usage
+from troth.dialects.omni import check_alone, report_of
 from troth.dialects.sse import KEEPALIVE
 from troth.dialects.streams import START_SECONDS, Chunks, StreamSettings, frames
 from troth.dialects.verbose import VerboseChunks, verbose_of
-from troth.domain import Answer, Call, Stream, Whole
+from troth.domain import Account, Answer, Ask, Call, Plan, Reply, Stream, Whole
 from troth.envelopes import shape_of
+from troth.omni.loop import Omni
 from troth.reply.fold import fold
 
 
 class OpenAIChat:
     """Answers the chat completion routes."""
 
-    def __init__(self, conversation: Conversation, settings: StreamSettings) -> None:
+    def __init__(self, conversation: Conversation, omni: Omni, settings: StreamSettings) -> None:
         self._conversation = conversation
+        self._omni = omni
         self._settings = settings
 
     async def create_chat_completion(self, call: Call) -> Answer:
@@ -36,21 +40,22 @@ class OpenAIChat:
         """
         body: ChatCompletionRequest = call.body
         ask = read(body, call.given, call.parameters, call.caller)
-        opened = await self._conversation.open(ask, call.account)
-        heading = Heading(model=opened.plan.model.id, system_fingerprint=self._settings.system_fingerprint)
         telling = Telling(
             logprobs=ask.logprobs is not None,
             thoughts=body.include_reasoning is not False and not (body.reasoning and body.reasoning.exclude),
             as_function=bool(body.functions),
             include_usage=include_usage(body),
         )
+        if body.omni:
+            return await self._looped(body, ask, call.account, telling)
+        opened = await self._conversation.open(ask, call.account)
+        heading = self._heading(opened.plan)
         if not body.stream:
             try:
                 reply = await fold(opened.events())
             finally:
                 opened.cancel()
-            answer = whole(reply, heading, telling)
-            return Whole(answer | {"__verbose": verbose_of(_prepared(opened), reply)} if body.verbose else answer)
+            return Whole(_whole(body, reply, _prepared(opened), heading, telling))
         chunks: Chunks = ChatChunks(heading, telling, choices=ask.choices)
         if body.verbose:
             chunks = VerboseChunks(chunks, heading, _prepared(opened))
@@ -63,6 +68,23 @@ class OpenAIChat:
             await opened.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
         return Stream(stream, KEEPALIVE, fault(BROKEN))
+
+    async def _looped(self, body: ChatCompletionRequest, ask: Ask, account: Account, telling: Telling) -> Whole:
+        """The answer of hal0's tool loop, and the calls that were made for it."""
+        check_alone(ask.given)
+        looped = await self._omni.answer(ask, account)
+        heading = self._heading(looped.prepared.plan)
+        return Whole(_whole(body, looped.reply, looped.prepared, heading, telling) | {"hal0": report_of(looped)})
+
+    def _heading(self, plan: Plan) -> Heading:
+        return Heading(model=plan.model.id, system_fingerprint=self._settings.system_fingerprint)
+
+
+def _whole(
+    body: ChatCompletionRequest, reply: Reply, prepared: Prepared, heading: Heading, telling: Telling
+) -> dict[str, Any]:
+    answer = whole(reply, heading, telling)
+    return answer | {"__verbose": verbose_of(prepared, reply)} if body.verbose else answer
 
 
 def _prepared(opened: Opened) -> Prepared:

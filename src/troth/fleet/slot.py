@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event
 
 from troth.engines.base import Engine, EngineReport
@@ -107,9 +108,11 @@ class Slot:
         return self.facts.memory_bytes if self.facts.memory_bytes is not None else self._making.weigh()
 
     def report(self) -> EngineReport:
-        """The engine's report; of a slot without one, what is known."""
+        """The engine's report; of a slot without one, what is known. It is ready only once requests are taken."""
         if self.engine is not None:
-            return self.engine.report()
+            report = self.engine.report()
+            is_early = self.is_loading and report.status == "ready"  # the engine is, and what the slot needs is not
+            return replace(report, status="loading") if is_early else report
         if self.state is SlotState.ERROR:
             return EngineReport(status="failed", fault=self.message)
         if self.is_loading or self.is_wanted:

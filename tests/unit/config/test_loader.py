@@ -37,8 +37,8 @@ def test_five_faults_are_all_named_with_line_and_key(refused: Refused) -> None:
         "got nothing (not shown)",
         'troth.yaml:8: models.0.options.context_tokens: expected an integer of at least 1, got "big"',
         "troth.yaml:9: budjet: unknown key; did you mean budget? Accepted here: server, auth, models, sampling, "
-        "budget, stream, contract, errors, limits, routing, slots, decisions, moderation, chat, thinking, messages, "
-        "media, metrics, log, cache, hub",
+        "budget, stream, contract, errors, limits, routing, slots, decisions, moderation, omni, chat, thinking, "
+        "messages, media, metrics, log, cache, hub",
         'troth.yaml:10: stream.first_event: expected one of "token", "role", got "rolle"; did you mean "role"?',
     ]
 

@@ -36,6 +36,7 @@ from troth.domain import (
 )
 from troth.engines.base import Generates
 from troth.errors import EngineFault, QueueTimeout, Refusal
+from troth.omni.loop import Omni
 
 HELLO: list[Event] = [
     Began(0),
@@ -94,7 +95,7 @@ async def answered(script: ScriptedConversation, settings: StreamSettings, field
         json.dumps({"messages": [{"role": "user", "content": "hi"}], **fields})
     )
     call = Call("create_chat_completion", body, None, frozenset(fields), Account(), True)
-    return await OpenAIChat(cast(Conversation, script), settings).create_chat_completion(call)
+    return await OpenAIChat(cast(Conversation, script), cast(Omni, None), settings).create_chat_completion(call)
 
 
 def whole(script: ScriptedConversation, **fields: Any) -> dict[str, Any]:

@@ -48,6 +48,21 @@ def test_a_load_goes_through_every_state_and_whoever_watches_hears_each() -> Non
     run(scene())
 
 
+def test_a_slot_is_not_ready_before_what_it_needs_beside_its_engine_is() -> None:
+    async def scene() -> None:
+        seen: list[str] = []
+
+        async def look() -> None:
+            seen.append(staged.engine.report().status)
+            seen.append(staged.slot.report().status)
+
+        staged = stage(looks=look)
+        await staged.slot.load()
+        assert [*seen, staged.slot.report().status] == ["ready", "loading", "ready"]
+
+    run(scene())
+
+
 def test_callers_share_one_load() -> None:
     async def scene() -> None:
         staged = stage(opens=False)
