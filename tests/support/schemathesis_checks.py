@@ -55,6 +55,7 @@ STATED_FIELDS = {
     "lora": "names adapters that the model has",
     "grammar_lazy": "needs a grammar, and what it waits for",
     "grammar_triggers": "go with a grammar that waits, and name tokens and texts that may begin it",
+    "omni": "is run by the route that answers, not by one that counts or renders",
     "prompt_name": "is one of the model's prompts, and goes with texts",
 }
 
@@ -68,7 +69,7 @@ STATED_WORDS = re.compile(
     "|leave one of them|is no JSON|is empty: an answer|has two schemas|is a json_schema without|names a function"
     "|nested (too )?deep|does not continue it|is no JSON schema|has the keyword|demands a call"
     "|control_vector|`lora`|grammar_lazy|grammar_triggers|places for them|there are no tokens to show"
-    "|a picture is the user's|is of kind|cannot read (pictures|sound)"
+    "|a picture is the user's|is of kind|cannot (read|hear) (pictures|sound)"
 )
 
 
