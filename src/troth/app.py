@@ -24,8 +24,9 @@ from troth import __version__
 from troth._generated.fields import FIELDS
 from troth.config.schema import Config
 from troth.conversation import Conversation
-from troth.deciding import Decisions
+from troth.deciding import KIND, Decisions
 from troth.dialects.anthropic_messages import AnthropicMessages
+from troth.dialects.decision_form import DecisionForm
 from troth.dialects.decisions import SystemOne
 from troth.dialects.engine_state import Engines
 from troth.dialects.model_slots import ModelSlots, SlotWords
@@ -161,15 +162,16 @@ class Server:
         )
         engines = Engines(self.states, lambda model: self.kept[model].observed())
         guards = {model.id: model.guard for model in self.config.models if model.guard is not None}
+        decisions = Decisions(self.conversation, decision_limits(self.config))
         handlers = _handlers(
-            OpenAIChat(self.conversation, self._omni(), streams),
+            OpenAIChat(self.conversation, self._omni(), DecisionForm(decisions, self._deciders()), streams),
             OpenAICompletions(self.conversation, streams, self.config.limits.prompts_max),
             OpenAIResponses(self.conversation),
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
             ModerationRoutes(Moderations(self.conversation, guards, moderation_limits(self.config))),
-            SystemOne(Decisions(self.conversation, decision_limits(self.config))),
+            SystemOne(decisions),
             VectorRoutes(self.vectors),
             Models(self.states, facts),
             Status(self.states, facts, lambda: asyncio.to_thread(self.metrics.render)),
@@ -188,6 +190,11 @@ class Server:
 
     def _omni(self) -> Omni:
         return Omni(self.conversation, self.vectors, self.catalogue, omni_limits(self.config))
+
+    def _deciders(self) -> frozenset[str]:
+        """All names of the models that only decide."""
+        deciders = [model for model in self.catalogue if model.kind == KIND]
+        return frozenset(name for model in deciders for name in (model.id, model.slot, *model.aliases))
 
     def _words(self, model: str) -> SlotWords:
         kept = self.kept[model]

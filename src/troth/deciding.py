@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import dataclass
 
 from troth.conversation import Conversation
-from troth.domain import Account, Ask
+from troth.domain import Account, Ask, Tag
 from troth.domain.deciding import DecideAsk, Decision, Question
 from troth.policy.decisions import DecisionLimits, bound, talk_of
 from troth.reply.score import shares
@@ -49,9 +49,11 @@ class Decisions:
         return decisions
 
     async def _answer(self, ask: DecideAsk, question: Question, account: Account) -> Decision:
-        wanted = Ask(source=talk_of(ask.state, question), model=ask.model, given=ask.given, seed=0)
+        wanted = Ask(
+            source=talk_of(ask.state, question), model=ask.model, given=ask.given, seed=0, tag=Tag(owner=ask.owner)
+        )
         names = [option.key for option in question.options]
-        scored = await score(self.conversation, wanted, names, KIND, f"questions.{question.id}", account)
+        scored = await score(self.conversation, wanted, names, KIND, question.path, account)
         return Decision(
             question=question,
             probabilities=shares(scored.logprobs, self.limits.temperature(question)),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from troth.conversation import Conversation
-from troth.domain import Account, Ask, Talk
+from troth.domain import Account, Ask, Tag, Talk
 from troth.domain.moderating import Judgement, ModerateAsk, Subject
 from troth.errors import BadRequest, NotImplementedHere
 from troth.policy.guards import GUARDS, Guard, GuardName
@@ -50,7 +50,7 @@ class Moderations:
         return judgements
 
     async def _judge(self, subject: Subject, ask: ModerateAsk, account: Account) -> Judgement:
-        wanted = Ask(source=Talk(subject.turns), model=ask.model, given=ask.given, seed=0)
+        wanted = Ask(source=Talk(subject.turns), model=ask.model, given=ask.given, seed=0, tag=Tag(owner=ask.owner))
         guard = self._guard(wanted)
         verdicts = await score(self.conversation, wanted, list(guard.labels.values()), KIND, subject.path, account)
         labels = dict(zip(guard.labels, shares(verdicts.logprobs, 1.0), strict=True))

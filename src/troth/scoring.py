@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from troth.conversation import Conversation
-from troth.domain import Account, Ask, Finished, Job, Prompt, Sampling, Usage
+from troth.domain import Account, Ask, Finished, Job, Plan, Prompt, Sampling, Usage
 from troth.engines.base import Generates, Relays, Vocabulary
 from troth.errors import NotImplementedHere, OverContext, Refusal, Unsupported
 from troth.reply.score import Scorer
@@ -48,14 +48,14 @@ async def score(
         room = max(map(len, given))
         if len(prompt.tokens) + room > engine.context_tokens:
             raise OverContext(len(prompt.tokens) + room, prompt.context_tokens)
-        return await _said(engine, replace(prompt, answer_tokens=room), given, plan.model.id)
+        return await _said(engine, replace(prompt, answer_tokens=room), given, plan)
     except Refusal as refusal:
         if isinstance(refusal, OverContext) or refusal.param is None:
             refusal.param = path
         raise
 
 
-async def _said(engine: Generates, prompt: Prompt, given: Sequence[tuple[int, ...]], model: str) -> Scored:
+async def _said(engine: Generates, prompt: Prompt, given: Sequence[tuple[int, ...]], plan: Plan) -> Scored:
     scorers = [Scorer() for _ in given]
     job = Job(
         prompt=prompt,
@@ -64,6 +64,7 @@ async def _said(engine: Generates, prompt: Prompt, given: Sequence[tuple[int, ..
         interpreters=scorers,
         logprobs=0,
         given=tuple(given),
+        tag=replace(plan.ask.tag, adapters=plan.adapters.key),
     )
     ticket = engine.submit(job)
     usage = Usage(len(prompt.tokens), 0, 0)
@@ -73,7 +74,7 @@ async def _said(engine: Generates, prompt: Prompt, given: Sequence[tuple[int, ..
                 usage = event.usage
     finally:
         ticket.cancel()
-    return Scored(model, tuple(scorer.logprob for scorer in scorers), usage)
+    return Scored(plan.model.id, tuple(scorer.logprob for scorer in scorers), usage)
 
 
 def tokens_of(texts: Sequence[str], vocabulary: Vocabulary) -> list[tuple[int, ...]]:

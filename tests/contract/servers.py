@@ -70,10 +70,16 @@ def narrow_vectors() -> Settings:
 
 
 def of_judges() -> Settings:
-    """One file twice: as a chat model that decides too, and as a guard, whose verdicts mean nothing."""
+    """One file three times: as a chat model that decides too, as one that only decides, and as a guard, whose verdicts
+    mean nothing."""
+    only = embedded(context_tokens=512, slots=2) | {"id": "decider-135m", "kind": "decision"}
     decider = embedded(context_tokens=512, slots=2) | {"decides": True}
     return config(
-        [decider, quick(context_tokens=256, slots=2) | {"id": "guard", "kind": "moderation", "guard": "qwen3guard"}]
+        [
+            decider,
+            only,
+            quick(context_tokens=256, slots=2) | {"id": "guard", "kind": "moderation", "guard": "qwen3guard"},
+        ]
     )
 
 

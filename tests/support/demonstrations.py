@@ -439,7 +439,7 @@ HONOURED: Mapping[str, Shown] = {
 }
 
 # Shown by tests of their own: they need requests that wait for one another, several models, or one that sees.
-SHOWN_ELSEWHERE = frozenset({"priority", "omni"}) | {
+SHOWN_ELSEWHERE = frozenset({"priority", "omni", "response_format.json_schema.description"}) | {
     f"messages[{role}].content[{part}].{name}"
     for role in ("user", "tool")
     for part, names in {

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ecf85f476f016594ce537717d1af4859cb5e8fe4d2a065826940f177401d3a6f; datamodel-code-generator 0.89.0
+sha256 of openapi/: a26867a217e80cece7dac96aa8c395e7007e25a2d8cc028bdc15e6328dcd813a; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -585,8 +585,8 @@ class FormatFieldsResponseFormatJsonSchema(ContractModel):
 
     name: Annotated[Any | None, Inert()] = None
     "What the client calls it."
-    description: Annotated[Any | None, Inert()] = None
-    "What the form is for; the schema alone holds the answer."
+    description: Any | None = None
+    "What the form is for. A decision model is asked this; of a written answer the schema alone is the form."
     schema_: Annotated[dict[str, Any] | bool, Field(alias="schema")]
     "The JSON schema."
     strict: Annotated[Any | None, Inert()] = None

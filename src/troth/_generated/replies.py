@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: ecf85f476f016594ce537717d1af4859cb5e8fe4d2a065826940f177401d3a6f; datamodel-code-generator 0.89.0
+sha256 of openapi/: a26867a217e80cece7dac96aa8c395e7007e25a2d8cc028bdc15e6328dcd813a; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class SystemOne:
 
     async def decide(self, call: Call) -> Answer:
         """The probabilities of every question's options. Raises Unprocessable and what a conversation raises."""
-        decided = await self._decisions.decide(read(call.body, call.given), call.account)
+        decided = await self._decisions.decide(read(call.body, call.given, call.caller), call.account)
         return Whole(
             {
                 "model": call.account.model,
@@ -46,7 +46,7 @@ class SystemOne:
 # ---- the request ----------------------------------------------------------------------------------
 
 
-def read(body: SystemOneRequest, given: frozenset[str]) -> DecideAsk:
+def read(body: SystemOneRequest, given: frozenset[str], caller: str = "") -> DecideAsk:
     """What the client wants decided. Raises Unprocessable."""
     if body.state is None:
         raise Unprocessable(
@@ -55,7 +55,7 @@ def read(body: SystemOneRequest, given: frozenset[str]) -> DecideAsk:
     if not isinstance(body.questions, dict) or not body.questions:
         raise Unprocessable("questions: send an object of at least one question, by its id.", param="questions")
     questions = [_question(name, asked) for name, asked in body.questions.items()]
-    return DecideAsk(state=_state(body.state), questions=questions, model=body.model, given=given)
+    return DecideAsk(state=_state(body.state), questions=questions, model=body.model, given=given, owner=caller)
 
 
 def _state(state: Any) -> str:
@@ -84,7 +84,13 @@ def _question(name: str, asked: Any) -> Question:
         raise _bad(name, "instructions say what is asked, as a text or as JSON.")
     readers = {"choice": _choices, "score": _levels, "noul": _truths}
     options = readers[kind](name, asked.get("criteria"))
-    return Question(id=name, kind=cast(QuestionKind, kind), instructions=_text(instructions), options=options)
+    return Question(
+        id=name,
+        kind=cast(QuestionKind, kind),
+        instructions=_text(instructions),
+        options=options,
+        path=f"questions.{name}",
+    )
 
 
 def _choices(name: str, criteria: Any) -> tuple[Option, ...]:

@@ -27,7 +27,7 @@ class ModerationRoutes:
 
     async def moderate(self, call: Call) -> Answer:
         """One result for each input. Raises BadRequest and what a conversation raises."""
-        judged = await self._moderations.moderate(read(call.body, call.given), call.account)
+        judged = await self._moderations.moderate(read(call.body, call.given, call.caller), call.account)
         return Whole(
             {
                 "id": f"modr-{secrets.token_hex(12)}",
@@ -41,7 +41,7 @@ class ModerationRoutes:
         )
 
 
-def read(body: ModerationRequest, given: frozenset[str]) -> ModerateAsk:
+def read(body: ModerationRequest, given: frozenset[str], caller: str = "") -> ModerateAsk:
     """What the client wants judged. Raises BadRequest."""
     model = None if body.model is None or body.model.startswith(OPENAI_MODELS) else body.model
     if body.messages is not None:
@@ -54,7 +54,7 @@ def read(body: ModerationRequest, given: frozenset[str]) -> ModerateAsk:
         subjects = [Subject(turns=turns_of(body.messages), path="messages")]
     else:
         subjects = _subjects(body.input)
-    return ModerateAsk(subjects=subjects, model=model, given=given, strict=bool(body.strict))
+    return ModerateAsk(subjects=subjects, model=model, given=given, owner=caller, strict=bool(body.strict))
 
 
 def _subjects(value: Any) -> list[Subject]:

@@ -6,6 +6,7 @@ conversation. Streamed or not, an answer that nobody waits for any more is cance
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -13,13 +14,14 @@ from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation, Opened, Prepared
 from troth.dialects.chat_answer import ChatChunks, Heading, Telling, whole
 from troth.dialects.chat_request import read
+from troth.dialects.decision_form import DecisionForm
 from troth.dialects.faults import BROKEN, fault_frame, stall_frames
 from troth.dialects.fields import include_usage
 from troth.dialects.omni import check_alone, report_of
 from troth.dialects.sse import KEEPALIVE
-from troth.dialects.streams import START_SECONDS, Chunks, StreamSettings, frames
+from troth.dialects.streams import START_SECONDS, Answering, Chunks, StreamSettings, frames
 from troth.dialects.verbose import VerboseChunks, verbose_of
-from troth.domain import Account, Answer, Ask, Call, Plan, Reply, Stream, Whole
+from troth.domain import Account, Answer, Ask, Call, Reply, Stream, Whole
 from troth.envelopes import shape_of
 from troth.omni.loop import Omni
 from troth.reply.fold import fold
@@ -28,9 +30,10 @@ from troth.reply.fold import fold
 class OpenAIChat:
     """Answers the chat completion routes."""
 
-    def __init__(self, conversation: Conversation, omni: Omni, settings: StreamSettings) -> None:
+    def __init__(self, conversation: Conversation, omni: Omni, form: DecisionForm, settings: StreamSettings) -> None:
         self._conversation = conversation
         self._omni = omni
+        self._form = form
         self._settings = settings
 
     async def create_chat_completion(self, call: Call) -> Answer:
@@ -48,8 +51,10 @@ class OpenAIChat:
         )
         if body.omni:
             return await self._looped(body, ask, call.account, telling)
+        if self._form.takes(body.model):
+            return await self._decided(body, ask, call.account, telling)
         opened = await self._conversation.open(ask, call.account)
-        heading = self._heading(opened.plan)
+        heading = self._heading(opened.plan.model.id)
         if not body.stream:
             try:
                 reply = await fold(opened.events())
@@ -59,25 +64,41 @@ class OpenAIChat:
         chunks: Chunks = ChatChunks(heading, telling, choices=ask.choices)
         if body.verbose:
             chunks = VerboseChunks(chunks, heading, _prepared(opened))
-        fault = fault_frame(shape_of("openai", self._settings.envelope))
-        says = stall_frames(fault, heading.chunk, is_chat=True) if self._settings.envelope == "hal0" else fault
-        stream = frames(opened, chunks, self._settings.first_event, says)
-        await anext(stream)
+        stream, broken = await self._begun(opened, chunks, heading)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(stream.aclose)
             await opened.wait_started(self._settings.keepalive_seconds or START_SECONDS)
             stack.pop_all()
-        return Stream(stream, KEEPALIVE, fault(BROKEN))
+        return Stream(stream, KEEPALIVE, broken)
+
+    async def _begun(
+        self, answering: Answering, chunks: Chunks, heading: Heading
+    ) -> tuple[AsyncGenerator[bytes], bytes]:
+        """The frames of the answer, whose end from now on cancels it, and the last one of a stream that breaks."""
+        fault = fault_frame(shape_of("openai", self._settings.envelope))
+        says = stall_frames(fault, heading.chunk, is_chat=True) if self._settings.envelope == "hal0" else fault
+        stream = frames(answering, chunks, self._settings.first_event, says)
+        await anext(stream)
+        return stream, fault(BROKEN)
+
+    async def _decided(self, body: ChatCompletionRequest, ask: Ask, account: Account, telling: Telling) -> Answer:
+        """The answer of a model that only decides."""
+        decided = await self._form.decide(body, ask, account)
+        heading = self._heading(account.model)
+        if not body.stream:
+            return Whole(whole(await fold(decided.events()), heading, telling))
+        stream, broken = await self._begun(decided, ChatChunks(heading, telling, choices=1), heading)
+        return Stream(stream, KEEPALIVE, broken)
 
     async def _looped(self, body: ChatCompletionRequest, ask: Ask, account: Account, telling: Telling) -> Whole:
         """The answer of hal0's tool loop, and the calls that were made for it."""
         check_alone(ask.given)
         looped = await self._omni.answer(ask, account)
-        heading = self._heading(looped.prepared.plan)
+        heading = self._heading(looped.prepared.plan.model.id)
         return Whole(_whole(body, looped.reply, looped.prepared, heading, telling) | {"hal0": report_of(looped)})
 
-    def _heading(self, plan: Plan) -> Heading:
-        return Heading(model=plan.model.id, system_fingerprint=self._settings.system_fingerprint)
+    def _heading(self, model: str) -> Heading:
+        return Heading(model=model, system_fingerprint=self._settings.system_fingerprint)
 
 
 def _whole(

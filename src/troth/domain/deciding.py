@@ -25,6 +25,7 @@ class Question:
     kind: QuestionKind
     instructions: str
     options: tuple[Option, ...]
+    path: str  # of the client's field, for refusals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class DecideAsk:
     questions: Sequence[Question]
     model: str | None = None
     given: frozenset[str] = frozenset()
+    owner: str = ""  # the caller, where callers are kept apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ class ModerateAsk:
     subjects: Sequence[Subject]
     model: str | None = None
     given: frozenset[str] = frozenset()
+    owner: str = ""  # the caller, where callers are kept apart
     strict: bool = False  # what is controversial is flagged too
 
 

@@ -45,17 +45,17 @@ def bound(ask: DecideAsk, limits: DecisionLimits) -> None:
     for question in ask.questions:
         if len(question.options) > limits.options_max:
             raise Unprocessable(
-                f"questions.{question.id}: criteria has {len(question.options)} options; at most {limits.options_max} "
+                f"{question.path}: there are {len(question.options)} options; at most {limits.options_max} "
                 "are told apart (decisions.options_max).",
-                param=f"questions.{question.id}",
+                param=question.path,
                 details={"limit": limits.options_max},
             )
         for option in question.options:
             if len(option.key.encode("utf-8", "surrogatepass")) > limits.option_bytes_max:
                 raise Unprocessable(
-                    f"questions.{question.id}: an option's name has more than {limits.option_bytes_max} bytes "
+                    f"{question.path}: an option's name has more than {limits.option_bytes_max} bytes "
                     "(decisions.option_bytes_max); its description may be longer.",
-                    param=f"questions.{question.id}",
+                    param=question.path,
                     details={"limit": limits.option_bytes_max},
                 )
 

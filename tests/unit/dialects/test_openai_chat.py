@@ -12,6 +12,8 @@ import pytest
 
 from troth._generated.models import ChatCompletionRequest
 from troth.conversation import Conversation, Opened
+from troth.deciding import Decisions
+from troth.dialects.decision_form import DecisionForm
 from troth.dialects.openai_chat import OpenAIChat
 from troth.dialects.streams import StreamSettings
 from troth.domain import (
@@ -38,6 +40,7 @@ from troth.engines.base import Generates
 from troth.errors import EngineFault, QueueTimeout, Refusal
 from troth.omni.loop import Omni
 
+NO_DECIDERS = DecisionForm(cast(Decisions, None), frozenset())
 HELLO: list[Event] = [
     Began(0),
     Said("Hel"),
@@ -95,7 +98,9 @@ async def answered(script: ScriptedConversation, settings: StreamSettings, field
         json.dumps({"messages": [{"role": "user", "content": "hi"}], **fields})
     )
     call = Call("create_chat_completion", body, None, frozenset(fields), Account(), True)
-    return await OpenAIChat(cast(Conversation, script), cast(Omni, None), settings).create_chat_completion(call)
+    return await OpenAIChat(cast(Conversation, script), cast(Omni, None), NO_DECIDERS, settings).create_chat_completion(
+        call
+    )
 
 
 def whole(script: ScriptedConversation, **fields: Any) -> dict[str, Any]:
