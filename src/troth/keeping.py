@@ -13,7 +13,7 @@ from troth.config.models import ModelSettings
 from troth.config.schema import Config
 from troth.domain import ServedModel
 from troth.engines import registry
-from troth.engines.base import CacheReport, Embeds, Engine, Generates, Relays, Reranks
+from troth.engines.base import CacheReport, Embeds, Engine, Generates, Relays, RelaysVectors, Reranks
 from troth.engines.child import Isolated
 from troth.errors import EngineFault, NotImplementedHere, Unavailable
 from troth.fleet.backoff import BackOff
@@ -58,6 +58,7 @@ class Kept:
         self.lane: Lane | None = None  # of a model that continues texts
         self.vectors: VectorLane | None = None  # of one that reads them
         self.remote: Relays | None = None  # another server, in place of a lane
+        self.distant: RelaysVectors | None = None  # the same for a model of vectors
         self.watched: WatchedEngine | WatchedRelay | None = None
         self._config = config
         self._metrics = metrics
@@ -147,6 +148,9 @@ class Kept:
 
     def _make(self) -> Engine:
         model = self.settings
+        if model.source is None and model.kind in VECTOR_KINDS:
+            self.distant = registry.relay_vectors(model.engine, model.kind, model.id, model.options)
+            return self.distant
         if model.source is None:
             self.remote = registry.relay(model.engine, model.id, model.options)
             self.watched = WatchedRelay(self.remote, model.id, self._metrics)
@@ -166,7 +170,7 @@ class Kept:
     def _bury(self, engine: Engine) -> None:
         if isinstance(engine, Lane):
             self._past = self._past + engine.totals()
-        self.lane = self.remote = self.watched = self.vectors = None
+        self.lane = self.remote = self.watched = self.vectors = self.distant = None
 
     def _weigh(self) -> int:
         if self._weight is None and self._files is not None:
@@ -198,11 +202,14 @@ class KeptEngines:
         """The engine of this rerank model, once it answers. Raises Unavailable or LoadFailed."""
         return await self._vectors(model)
 
-    async def _vectors(self, model: str) -> VectorLane:
+    async def _vectors(self, model: str) -> VectorLane | RelaysVectors:
         await self._fleet.ready(model)
-        lane = self._kept[model].vectors
-        assert lane is not None
-        return lane
+        kept = self._kept[model]
+        if kept.distant is not None:
+            await kept.distant.learn()
+            return kept.distant
+        assert kept.vectors is not None
+        return kept.vectors
 
     def is_loaded(self, model: str) -> bool:
         """True when requests can be given to the model now."""

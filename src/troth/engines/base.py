@@ -166,6 +166,13 @@ class Reranks(Engine, Protocol):
         """One score for each document, as the model gives it. Raises and stops as `Embeds.embed` does."""
 
 
+class RelaysVectors(Embeds, Reranks, Protocol):
+    """Another server that computes vectors or relevance."""
+
+    async def learn(self) -> None:
+        """`facts` can be read. Asks the other server the first time, and raises what asking raises."""
+
+
 # ---- what a scheduler drives ------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from troth.engines.base import Decodes, Encodes, Relays
+    from troth.engines.base import Decodes, Encodes, Relays, RelaysVectors
 
 Beside = Mapping[str, Path]  # further files of a model by what they are: "draft", "tokenizer"
 
@@ -27,6 +27,7 @@ class Registration:
     honours: Callable[[BaseModel], frozenset[str]]  # with these options
     create: Callable[[Path, BaseModel, Beside], Decodes | Encodes] | None = None
     relay: Callable[[str, BaseModel], Relays] | None = None
+    relay_vectors: Callable[[str, BaseModel], RelaysVectors] | None = None
     sampling: Callable[[BaseModel], frozenset[str]] | None = None  # the values that it takes; None: all of them
     tokenizer: bool = False  # it needs a file with the tokenizer
     isolates: bool = False  # it may live in a process of its own: it pickles, and what it does crosses over
@@ -132,6 +133,38 @@ def _upstream_sampling(options: BaseModel) -> frozenset[str]:
     return sampling_of(cast(UpstreamOptions, options))
 
 
+def _upstream_embedding_options() -> type[BaseModel]:
+    from troth.engines.upstream.options import UpstreamVectorOptions
+
+    return UpstreamVectorOptions
+
+
+def _upstream_rerank_options() -> type[BaseModel]:
+    from troth.engines.upstream.options import UpstreamRerankOptions
+
+    return UpstreamRerankOptions
+
+
+def _upstream_vectors(kind: str) -> Callable[[str, BaseModel], RelaysVectors]:
+    def create(name: str, options: BaseModel) -> RelaysVectors:
+        from troth.engines.upstream.options import UpstreamOptions
+        from troth.engines.upstream.vectors import UpstreamVectors
+
+        return UpstreamVectors(name, cast(UpstreamOptions, options), kind)
+
+    return create
+
+
+def _upstream_vector_honours(kind: str) -> Callable[[BaseModel], frozenset[str]]:
+    def honours(options: BaseModel) -> frozenset[str]:
+        from troth.engines.upstream.options import UpstreamOptions
+        from troth.engines.upstream.vectors import honours_of
+
+        return honours_of(cast(UpstreamOptions, options), kind)
+
+    return honours
+
+
 REGISTRY: dict[str, tuple[Registration, ...]] = {
     "llama_cpp": (
         Registration(
@@ -155,6 +188,18 @@ REGISTRY: dict[str, tuple[Registration, ...]] = {
     ),
     "upstream": (
         Registration(("chat",), _upstream_options, _upstream_honours, relay=_upstream, sampling=_upstream_sampling),
+        Registration(
+            ("embedding",),
+            _upstream_embedding_options,
+            _upstream_vector_honours("embedding"),
+            relay_vectors=_upstream_vectors("embedding"),
+        ),
+        Registration(
+            ("rerank",),
+            _upstream_rerank_options,
+            _upstream_vector_honours("rerank"),
+            relay_vectors=_upstream_vectors("rerank"),
+        ),
     ),
 }
 
@@ -215,6 +260,13 @@ def sampling_of(name: str, options: BaseModel) -> frozenset[str] | None:
 def relay(engine: str, name: str, options: BaseModel) -> Relays:
     """The other server that answers for the model `name`, not yet asked for anything."""
     make = registered(engine, "chat").relay
+    assert make is not None, "the configuration was checked"
+    return make(name, options)
+
+
+def relay_vectors(engine: str, kind: str, name: str, options: BaseModel) -> RelaysVectors:
+    """The other server that computes vectors or relevance for the model `name`, not yet asked for anything."""
+    make = registered(engine, kind).relay_vectors
     assert make is not None, "the configuration was checked"
     return make(name, options)
 

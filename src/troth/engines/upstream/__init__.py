@@ -7,30 +7,24 @@ writer works unchanged. What a kind of server honours is written down in `kinds.
 
 from __future__ import annotations
 
-import asyncio
-import logging
+from collections.abc import Mapping
 from typing import Any
 
-import httpx
 import numpy as np
 
 from troth.domain import Medium, Plan, Prompt, RawText, Talk, TokenIds
-from troth.engines.base import EngineReport, EngineStatus, LoadProgress, Relays
-from troth.engines.upstream.health import Watch, context_of, name_of, slots_of
-from troth.engines.upstream.kinds import KINDS, OWN, Kind
+from troth.engines.base import Relays
+from troth.engines.upstream.health import name_of
+from troth.engines.upstream.kinds import KINDS, OWN
 from troth.engines.upstream.options import UpstreamOptions
 from troth.engines.upstream.reading import broken
-from troth.engines.upstream.replicas import Answering, Replica, Replicas
+from troth.engines.upstream.remote import Remote
+from troth.engines.upstream.replicas import Answering, Replica
 from troth.engines.upstream.ticket import RelayTicket
 from troth.engines.upstream.writing import Target, body_of, check, encoded, talk_body
-from troth.errors import NotImplementedHere, Unavailable, UpstreamFault
+from troth.errors import NotImplementedHere, Unavailable
 
 __all__ = ["Upstream", "UpstreamOptions", "honours_of", "sampling_of"]
-
-logger = logging.getLogger(__name__)
-
-RETRY_SECONDS = 2
-STOPPING = "The server stops before this answer is complete."
 
 
 def honours_of(options: UpstreamOptions) -> frozenset[str]:
@@ -44,92 +38,29 @@ def sampling_of(options: UpstreamOptions) -> frozenset[str]:
     return kind.sampling | (kind.does & {"seed"})
 
 
-class Upstream(Relays):
+class Upstream(Remote, Relays):
     """One model of another server, with its replicas. Lives on the event loop; the `Relays` of `engines.base`."""
 
     def __init__(self, name: str, options: UpstreamOptions) -> None:
-        self.name = name
-        self.options = options
-        self.kind: Kind = KINDS[options.server]
+        super().__init__(name, options)
         self.honours = self.kind.honours
-        self._status: EngineStatus = "loading"
-        self._replicas = Replicas(name, options.urls, _client(options))
-        self._watch = Watch(self._replicas, self.kind, options)
-        self._looking: asyncio.Task[None] | None = None
         self._tickets: set[RelayTicket] = set()
 
-    # ---- life -------------------------------------------------------------------------------------
-
-    async def start(self, progress: LoadProgress) -> None:
-        """Every replica has been asked once, whether it answered or not; from now on each is looked at regularly."""
-        await self.refresh()
-        self._status = "ready"
-        self._looking = asyncio.ensure_future(self._watch.run())
-        report = self.report()
-        logger.info("event=%s model=%s fault=%r", "unreached" if report.fault else "reached", self.name, report.fault)
-        progress(1.0)
-
-    async def stop(self) -> None:
-        """Every answer under way has ended with a fault, and the connections are closed. Safe to call twice."""
-        self._status = "stopped"
+    def _end(self, fault: Unavailable) -> None:
         for ticket in list(self._tickets):
-            ticket.fail(Unavailable(STOPPING, retry_seconds=RETRY_SECONDS, code="stopping"))
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
-        await self._replicas.client.aclose()
-
-    def report(self) -> EngineReport:
-        """The engine's state now. Addresses and the key are not told."""
-        replicas = self._replicas.all
-        faults = [f"replica {each.number}: {each.fault}" for each in replicas if not each.is_up]
-        status = self._status
-        if status == "ready" and not any(each.is_up for each in replicas):
-            status = "unreached"
-        return EngineReport(
-            status=status,
-            load_progress=0.0 if status == "loading" else 1.0,
-            fault="; ".join(faults) if status == "unreached" else None,
-            slots=sum(map(slots_of, replicas)),
-            context_tokens=self._context_tokens,
-            running=len(self._tickets),
-            details={
-                "build": f"upstream {self.kind.name}",
-                "server": self.kind.name,
-                "model": self._model,
-                "replicas": [
-                    {
-                        "number": each.number,
-                        "up": bool(each.is_up),
-                        "in_flight": each.in_flight,
-                        "fault": each.fault or None,
-                    }
-                    for each in replicas
-                ],
-                "done_there": sorted(self.kind.does),
-                "done_here": sorted(OWN),
-            },
-        )
+            ticket.fail(fault)
 
     @property
-    def _model(self) -> str | None:
-        """The model's name over there; of a path, which some servers use as a name, the file alone."""
-        name = next((name for each in self._replicas.all if (name := name_of(each, self.options))), None)
-        return name if name is None or not name.startswith("/") else name.rpartition("/")[2]
+    def _running(self) -> int:
+        return len(self._tickets)
 
     @property
-    def _context_tokens(self) -> int:
-        """The smallest that a replica tells."""
-        told = [context for each in self._replicas.all if (context := context_of(each, self.options))]
-        return min(told, default=0)
+    def _facts_told(self) -> Mapping[str, Any]:
+        return {"done_there": sorted(self.kind.does), "done_here": sorted(OWN)}
 
     def lists(self, name: str) -> bool:
         """True when the list of a replica, as it was last seen, has this name."""
         return any(name in each.names for each in self._replicas.all)
-
-    async def refresh(self) -> None:
-        """Every replica has been looked at again, its list included."""
-        await self._watch.look(afresh=True)
 
     # ---- asked ------------------------------------------------------------------------------------
 
@@ -139,14 +70,7 @@ class Upstream(Relays):
 
     def relay(self, plan: Plan, prompt: Prompt) -> RelayTicket:
         """The plan is on its way. Raises Unavailable before the start and after the end."""
-        if self._status != "ready":
-            if self._status == "loading":
-                raise Unavailable(f"The servers of the model {self.name} are being asked.", retry_seconds=RETRY_SECONDS)
-            raise Unavailable(
-                f"The model {self.name} cannot answer: it is {self._status}.",
-                retry_seconds=RETRY_SECONDS,
-                code="model_unavailable",
-            )
+        self._check_ready()
 
         async def open_choice(choice: int) -> Answering:
             path, _ = body_of(plan, Target(self.kind, ""), choice=choice, answer_tokens=prompt.answer_tokens)
@@ -230,23 +154,9 @@ class Upstream(Relays):
         if plan.origins.get("model") == "passthrough" and plan.ask.model in replica.names:
             name = plan.ask.model
         if name is None and is_asked:
-            raise UpstreamFault(f"The upstream {self.name}/{replica.number} has not told which models it serves.")
+            raise self._nameless(replica)
         template = replica.facts.get("chat_template")
         return Target(self.kind, name or "", template if isinstance(template, str) else None)
-
-
-def _client(options: UpstreamOptions) -> httpx.AsyncClient:
-    timeout = httpx.Timeout(
-        connect=options.connect_seconds,
-        write=options.write_seconds,
-        pool=options.pool_seconds,
-        read=options.idle_seconds or None,
-    )
-    limits = httpx.Limits(max_connections=options.connections_max, max_keepalive_connections=options.connections_kept)
-    headers = {"Accept-Encoding": "identity", "User-Agent": "troth"}
-    if options.api_key is not None:
-        headers["Authorization"] = f"Bearer {options.api_key}"
-    return httpx.AsyncClient(timeout=timeout, limits=limits, headers=headers, trust_env=False, follow_redirects=False)
 
 
 def _mixed(raw: RawText) -> Any:  # a text, or a list of texts and ids

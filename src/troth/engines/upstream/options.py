@@ -17,6 +17,9 @@ Address = Annotated[
 SECONDS: dict[str, Any] = {"unit": "seconds"}  # JSON
 
 
+RerankServerKind = Literal["vllm", "llama_server"]
+
+
 class UpstreamOptions(BaseModel):
     """The options of one model that another server computes. Silences and totals default to hal0's."""
 
@@ -70,4 +73,16 @@ class UpstreamOptions(BaseModel):
     )
     models_cache_seconds: float = Field(
         60.0, gt=0, json_schema_extra=SECONDS, description="How long a replica's list of models is believed."
+    )
+
+
+class UpstreamVectorOptions(UpstreamOptions):
+    """The options of one model of vectors that another server computes."""
+
+
+class UpstreamRerankOptions(UpstreamOptions):
+    """The options of one model of relevance that another server computes."""
+
+    server: RerankServerKind = Field(
+        description="What the other server is: one of those that have a route for relevance."
     )

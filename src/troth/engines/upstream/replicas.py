@@ -70,8 +70,9 @@ class Replica:
 class Replicas:
     """All servers of one model, and the connections to them."""
 
-    def __init__(self, name: str, urls: Sequence[str], client: httpx.AsyncClient) -> None:
-        """`name` is the model's here, for refusals."""
+    def __init__(self, name: str, urls: Sequence[str], client: httpx.AsyncClient, *, prompted: bool = True) -> None:
+        """`name` is the model's here, for refusals; `prompted`: they are sent prompts."""
+        self._prompted = prompted
         self.name = name
         self.client = client
         self.all = [Replica(number, base_of(url)) for number, url in enumerate(urls)]
@@ -128,7 +129,7 @@ class Replicas:
         if response.status_code == httpx.codes.OK:
             replica.note_well()
             return Answering(replica, response, upstream)
-        refusal = await refusal_of(response)
+        refusal = await refusal_of(response, prompted=self._prompted)
         if response.status_code in AWAY:
             replica.put_aside(f"status {response.status_code}")
             raise _Away(refusal)
@@ -190,7 +191,7 @@ def base_of(url: str) -> str:
     return url.rstrip("/").removesuffix("/v1")
 
 
-async def refusal_of(response: httpx.Response) -> Refusal:
+async def refusal_of(response: httpx.Response, *, prompted: bool = True) -> Refusal:
     """An answer of another status than 200 as a refusal, in its own words; the answer is closed."""
     read = b""
     try:
@@ -202,17 +203,17 @@ async def refusal_of(response: httpx.Response) -> Refusal:
         read = b""  # its words are lost, its status is not
     finally:
         await response.aclose()
-    return refusal_from(response.status_code, response.headers, read)
+    return refusal_from(response.status_code, response.headers, read, prompted=prompted)
 
 
-def refusal_from(status: int, headers: Mapping[str, str], read: bytes) -> Refusal:
+def refusal_from(status: int, headers: Mapping[str, str], read: bytes, *, prompted: bool = True) -> Refusal:
     """A refusal of another server: a prompt that is too long is the refusal that this one would make."""
     try:
         body = httpx.Response(200, content=read).json()
     except ValueError:
         body = {}
     error = body.get("error") if isinstance(body, dict) else None
-    if status == httpx.codes.BAD_REQUEST and isinstance(error, dict):
+    if prompted and status == httpx.codes.BAD_REQUEST and isinstance(error, dict):
         prompt_tokens, context_tokens = error.get("n_prompt_tokens"), error.get("n_ctx")
         if isinstance(prompt_tokens, int) and isinstance(context_tokens, int) and context_tokens > 0:
             return OverContext(prompt_tokens, context_tokens)
