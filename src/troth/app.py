@@ -59,6 +59,7 @@ from troth.prompt.script import Script
 from troth.reply.text import TextInterpreters
 from troth.settings import (
     FAREWELL_SECONDS,
+    classifiers,
     decision_limits,
     edge_settings,
     fleet_settings,
@@ -161,7 +162,6 @@ class Server:
             envelope=self.config.errors.envelope,
         )
         engines = Engines(self.states, lambda model: self.kept[model].observed())
-        guards = {model.id: model.guard for model in self.config.models if model.guard is not None}
         decisions = Decisions(self.conversation, decision_limits(self.config))
         handlers = _handlers(
             OpenAIChat(self.conversation, self._omni(), DecisionForm(decisions, self._deciders()), streams),
@@ -170,7 +170,7 @@ class Server:
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
-            ModerationRoutes(Moderations(self.conversation, guards, moderation_limits(self.config))),
+            ModerationRoutes(self._moderations()),
             SystemOne(decisions),
             VectorRoutes(self.vectors),
             Models(self.states, facts),
@@ -190,6 +190,11 @@ class Server:
 
     def _omni(self) -> Omni:
         return Omni(self.conversation, self.vectors, self.catalogue, omni_limits(self.config))
+
+    def _moderations(self) -> Moderations:
+        guards = {model.id: model.guard for model in self.config.models if model.guard is not None}
+        limits = moderation_limits(self.config)
+        return Moderations(self.conversation, self.vectors, guards, classifiers(self.config), limits)
 
     def _deciders(self) -> frozenset[str]:
         """All names of the models that only decide."""
@@ -225,6 +230,7 @@ class Server:
             slot_state=kept.slot.state,
             vocabulary=kept.lane.vocabulary if is_ready and kept.lane is not None else None,
             root=kept.settings.source or str(report.details.get("model") or ""),
+            reads_whole=kept.reads_whole,
             is_remote=kept.settings.source is None,
             created=self.created,
             chat_template=self.templates.get(model.id),

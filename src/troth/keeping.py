@@ -36,7 +36,6 @@ from troth.watch.metrics import Metrics
 Pull = Callable[[ModelSettings, Report], ModelFiles]  # blocks; raises SourceFault
 LookAt = Callable[[str, Generates], Awaitable[None]]
 
-VECTOR_KINDS = ("embedding", "rerank")
 LOOK_SECONDS_MAX, LOOK_AGAIN_SECONDS = 8.0, 60.0
 WEIGHT = 1.25  # what a model takes in memory, by the size of its files, when nobody says
 
@@ -69,10 +68,15 @@ class Kept:
         self._past = Counters()  # of lanes that are gone
         self._read = VectorCounters()  # of all lanes of vectors
         self.slot = Slot(self._facts(), self._making(), BackOff(back_off_limits(config), time.monotonic))
-        if model.kind in VECTOR_KINDS:
+        if self.reads_whole:
             metrics.follow(model.id, self.slot.report, lambda: self._read)
         else:
             metrics.follow(model.id, self.slot.report, self.totals, self.cache)
+
+    @property
+    def reads_whole(self) -> bool:
+        """True for a model that gives numbers for texts and continues none."""
+        return registry.reads_whole(self.settings.engine, self.settings.kind)
 
     def served(self) -> ServedModel:
         """The model as policy sees it."""
@@ -148,7 +152,7 @@ class Kept:
 
     def _make(self) -> Engine:
         model = self.settings
-        if model.source is None and model.kind in VECTOR_KINDS:
+        if model.source is None and self.reads_whole:
             self.distant = registry.relay_vectors(model.engine, model.kind, model.id, model.options)
             return self.distant
         if model.source is None:
@@ -156,7 +160,7 @@ class Kept:
             self.watched = WatchedRelay(self.remote, model.id, self._metrics)
             return self.remote
         assert self._files is not None
-        if self.settings.kind in VECTOR_KINDS:
+        if self.reads_whole:
             self.vectors = _vector_lane(self.settings, self._files, self._config, self._read)
             return self.vectors
         self.lane = _lane(self.settings, self._files, self._config)

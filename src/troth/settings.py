@@ -10,6 +10,7 @@ from troth.fleet.fleet import FleetSettings
 from troth.media.settings import MediaSettings
 from troth.moderating import ModerationLimits
 from troth.omni.tools import OmniLimits
+from troth.policy.classifiers import Classifier
 from troth.policy.decisions import DecisionLimits
 from troth.policy.schema import ANNOTATIONS, ENFORCED, REFUSED
 from troth.policy.terms import PolicySettings
@@ -36,6 +37,20 @@ def fleet_settings(config: Config) -> FleetSettings:
 def moderation_limits(config: Config) -> ModerationLimits:
     """The knobs of moderation."""
     return ModerationLimits(**config.moderation.model_dump())
+
+
+def classifiers(config: Config) -> dict[str, Classifier]:
+    """What the operator says of every classifier, by model id."""
+    return {
+        model.id: Classifier(
+            labels=model.options.labels,
+            activation=model.options.activation,
+            safe_labels=frozenset(model.options.safe_labels),
+            categories=model.options.categories,
+        )
+        for model in config.models
+        if model.kind == "moderation" and model.guard is None
+    }
 
 
 def omni_limits(config: Config) -> OmniLimits:

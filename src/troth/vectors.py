@@ -25,7 +25,7 @@ class Engines(Protocol):
     """Whoever has the engines. Every method raises Unavailable or LoadFailed while one cannot be asked."""
 
     async def embedder(self, model: str) -> Embeds:
-        """The engine of this embedding model, once it answers."""
+        """The engine of this model of vectors, or classifier, once it answers."""
 
     async def reranker(self, model: str) -> Reranks:
         """The engine of this rerank model, once it answers."""
@@ -71,6 +71,11 @@ class Vectors:
         job = EmbedJob(items=items, truncate=ask.truncate, is_list=ask.is_list)
         rows = await self._told(model.id, account, engine.embed(job))
         return Embedded(model.id, scaled(rows.values, ask.dimensions, ask.norm), rows)
+
+    async def read(self, model: str, job: EmbedJob, account: Account) -> Rows:
+        """The numbers that a model gives for texts, as it gives them. Raises any Refusal."""
+        engine = await self.engines.embedder(model)
+        return await self._told(model, account, engine.embed(job))
 
     async def rerank(self, ask: RerankAsk, account: Account) -> Ranked:
         """The scores of the documents. Raises any Refusal."""

@@ -33,7 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "together": {"conversation", "reply"},
     "scoring": {"conversation", "reply", "engines.base"},
     "deciding": {"conversation", "policy", "reply", "scoring"},
-    "moderating": {"conversation", "policy", "reply", "scoring"},
+    "moderating": {"conversation", "policy", "reply", "scoring", "vectors"},
     "vectors": {"policy", "reply", "engines.base"},
     "omni": {"conversation", "vectors", "reply"},
     "dialects": {

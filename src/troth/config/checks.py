@@ -121,8 +121,10 @@ def _check_kind(written: Written, path: KeyPath, entry: Mapping[str, Any], known
         others = [name for name, served in known.engine_kinds.items() if kind in served]
         cure = f"; {' and '.join(others)} can" if others else ""
         written.fault((*path[:-1], "engine"), f"{engine} cannot serve a model of the kind {shown(kind)}{cure}")
-    if kind == "moderation" and entry.get("guard") is None:
+    if kind == "moderation" and engine == "llama_cpp" and entry.get("guard") is None:
         written.fault((*path[:-1], "guard"), "a moderation model needs the family whose verdicts it writes")
+    if kind == "moderation" and engine != "llama_cpp" and entry.get("guard") is not None:
+        written.fault((*path[:-1], "guard"), f"is of models that write; what {engine} gives is in options.labels")
     for owners, names in BELONG.items():
         for name in names:
             if kind not in owners and entry.get(name) not in (None, {}, [], "", False):

@@ -76,7 +76,8 @@ class ModelSettings(Section):
     id: Name = Field(description="The name that clients use.")
     kind: Kind = Field("chat", description="What the model is for.")
     guard: GuardName | None = Field(
-        None, description="Of a moderation model: the family whose verdicts it writes, qwen3guard or llama_guard."
+        None,
+        description="Of a moderation model that writes: the family of its verdicts, qwen3guard or llama_guard.",
     )
     decides: bool = Field(False, description="Of a chat model: it answers /v1/systemone too.")
     engine: str = Field("llama_cpp", description="The registered engine that runs it.")

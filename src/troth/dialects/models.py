@@ -13,7 +13,6 @@ from troth.domain import Answer, Call, Whole
 from troth.errors import NotFound
 
 OWNER = "troth"
-VECTOR_KINDS = ("embedding", "rerank")
 TEXT_KINDS = frozenset({"chat", "completion", "embedding", "rerank"})
 
 
@@ -59,12 +58,12 @@ class Models:
 
 def entry(state: ModelState, facts: ServerFacts) -> dict[str, Any]:
     """One model. Sizes are null and `meta` is empty until it is loaded."""
-    model, context = state.model, state.report.context_tokens or None
+    context = state.report.context_tokens or None
     meta = dict(state.report.details.get("meta", {}))
     if context is not None:
         meta["n_ctx"] = context
     answer = context - 1 if context is not None else None
-    if model.kind in VECTOR_KINDS:
+    if state.reads_whole:
         return _identity(state) | _vector_sizes(state) | {"meta": meta}
     return _identity(state) | {
         "max_model_len": context,

@@ -34,8 +34,8 @@ class ModerationRoutes:
                 "model": call.account.model,
                 "results": [_result(each) for each in judged],
                 "usage": {
-                    "prompt_tokens": sum(each.prompt_tokens for each in judged),
-                    "total_tokens": sum(each.prompt_tokens for each in judged),
+                    "prompt_tokens": call.account.prompt_tokens,
+                    "total_tokens": call.account.prompt_tokens,
                 },
             }
         )

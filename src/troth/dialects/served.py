@@ -39,6 +39,7 @@ class ModelState:
     created: int = 0  # Unix seconds: when it began to be served
     chat_template: str | None = None  # the operator's; None: the model's own
     speech: Speech | None = None  # None without a template, and until it has been looked at
+    reads_whole: bool = False  # it gives numbers for texts, and continues none
     is_remote: bool = False  # another server computes it, and keeps template and vocabulary to itself
     seen: SightReport = field(default_factory=SightReport)  # pictures and sounds so far
 

@@ -29,11 +29,10 @@ class ModerateAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What the guard says of one subject. Labels are the guard's own words, their shares 1 in all."""
+    """What the guard says of one subject. Labels are the model's own words; a guard's shares are 1 in all."""
 
     flagged: bool
     label: str
     labels: Mapping[str, float]
     categories: Mapping[str, float]  # OpenAI's names first, then the guard's own: how likely each is what is wrong
     wrong: frozenset[str]  # the categories that are
-    prompt_tokens: int

@@ -47,10 +47,11 @@ class EmbedJob:
     items: Sequence[Item]
     truncate: bool = False
     is_list: bool = True
+    field: str = "input"
 
     def name_of(self, index: int) -> str:
         """How a refusal names an item."""
-        return f"input.{index}" if self.is_list else "input"
+        return f"{self.field}.{index}" if self.is_list else self.field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ class Registration:
     relay: Callable[[str, BaseModel], Relays] | None = None
     relay_vectors: Callable[[str, BaseModel], RelaysVectors] | None = None
     sampling: Callable[[BaseModel], frozenset[str]] | None = None  # the values that it takes; None: all of them
+    reads_whole: bool = False  # it gives numbers for texts: it makes an `Encodes`, or stands for one
     tokenizer: bool = False  # it needs a file with the tokenizer
     isolates: bool = False  # it may live in a process of its own: it pickles, and what it does crosses over
     uncarried: Mapping[str, str] = field(default_factory=dict)  # but for these options, each with what it is for
@@ -89,6 +90,12 @@ def _onnx_rerank_options() -> type[BaseModel]:
     from troth.engines.onnx import OnnxOptions
 
     return OnnxOptions
+
+
+def _onnx_classifier_options() -> type[BaseModel]:
+    from troth.engines.onnx import OnnxClassifierOptions
+
+    return OnnxClassifierOptions
 
 
 def _onnx(kind: str) -> Callable[[Path, BaseModel, Beside], Encodes]:
@@ -165,6 +172,14 @@ def _upstream_vector_honours(kind: str) -> Callable[[BaseModel], frozenset[str]]
     return honours
 
 
+LLAMA_CPP_VECTOR_OPTIONS = {"embedding": _llama_cpp_embedding_options, "rerank": _llama_cpp_rerank_options}
+ONNX_OPTIONS = {
+    "embedding": _onnx_embedding_options,
+    "rerank": _onnx_rerank_options,
+    "moderation": _onnx_classifier_options,
+}
+UPSTREAM_VECTOR_OPTIONS = {"embedding": _upstream_embedding_options, "rerank": _upstream_rerank_options}
+
 REGISTRY: dict[str, tuple[Registration, ...]] = {
     "llama_cpp": (
         Registration(
@@ -175,30 +190,26 @@ REGISTRY: dict[str, tuple[Registration, ...]] = {
             isolates=True,
             uncarried=UNCARRIED,
         ),
-        Registration(
-            ("embedding",), _llama_cpp_embedding_options, _vector_honours("embedding"), _llama_cpp_vectors("embedding")
+        *(
+            Registration((kind,), options, _vector_honours(kind), _llama_cpp_vectors(kind), reads_whole=True)
+            for kind, options in LLAMA_CPP_VECTOR_OPTIONS.items()
         ),
-        Registration(("rerank",), _llama_cpp_rerank_options, _vector_honours("rerank"), _llama_cpp_vectors("rerank")),
     ),
-    "onnx": (
-        Registration(
-            ("embedding",), _onnx_embedding_options, _vector_honours("embedding"), _onnx("embedding"), tokenizer=True
-        ),
-        Registration(("rerank",), _onnx_rerank_options, _vector_honours("rerank"), _onnx("rerank"), tokenizer=True),
+    "onnx": tuple(
+        Registration((kind,), options, _vector_honours(kind), _onnx(kind), reads_whole=True, tokenizer=True)
+        for kind, options in ONNX_OPTIONS.items()
     ),
     "upstream": (
         Registration(("chat",), _upstream_options, _upstream_honours, relay=_upstream, sampling=_upstream_sampling),
-        Registration(
-            ("embedding",),
-            _upstream_embedding_options,
-            _upstream_vector_honours("embedding"),
-            relay_vectors=_upstream_vectors("embedding"),
-        ),
-        Registration(
-            ("rerank",),
-            _upstream_rerank_options,
-            _upstream_vector_honours("rerank"),
-            relay_vectors=_upstream_vectors("rerank"),
+        *(
+            Registration(
+                (kind,),
+                options,
+                _upstream_vector_honours(kind),
+                relay_vectors=_upstream_vectors(kind),
+                reads_whole=True,
+            )
+            for kind, options in UPSTREAM_VECTOR_OPTIONS.items()
         ),
     ),
 }
@@ -229,6 +240,11 @@ def registered(name: str, kind: str) -> Registration:
     if found is None:
         raise KeyError(f"{name} serves no {kind} models")
     return found
+
+
+def reads_whole(name: str, kind: str) -> bool:
+    """True when the engine gives numbers for texts with models of the kind, and continues none."""
+    return registered(name, kind).reads_whole
 
 
 def honours(name: str, kind: str, options: BaseModel) -> frozenset[str]:
@@ -285,7 +301,7 @@ def create(name: str, path: Path, options: BaseModel, beside: Beside | None = No
 
 
 def create_encoder(name: str, kind: str, path: Path, options: BaseModel, beside: Beside) -> Encodes:
-    """An engine for a model of vectors or of relevance, not yet loaded. `options` is an `options_of(name, kind)`."""
+    """An engine for a model that gives numbers for texts, not yet loaded. `options` is an `options_of(name, kind)`."""
     make = registered(name, kind).create
     assert make is not None, "the configuration was checked"
     return cast("Encodes", make(path, options, beside))

@@ -8,4 +8,5 @@ EMBEDS = frozenset(
 RERANKS = frozenset(
     {"model", "query", "documents", "texts", "top_n", "return_documents", "raw_scores", "rank_fields", "truncate"}
 )
-HONOURS = {"embedding": EMBEDS, "rerank": RERANKS}
+MODERATES = frozenset({"model", "input", "messages"})
+HONOURS = {"embedding": EMBEDS, "rerank": RERANKS, "moderation": MODERATES}

@@ -1,4 +1,4 @@
-"""The `onnx` engine: models of vectors and of relevance in ONNX form, through onnxruntime.
+"""The `onnx` engine: models of vectors and of relevance, and classifiers, in ONNX form, through onnxruntime.
 
 Importing this package is cheap; onnxruntime and tokenizers, which come with `pip install 'troth[onnx]'`, are imported
 on the engine's thread, at load.
@@ -9,18 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from troth.engines.onnx.options import OnnxEmbeddingOptions, OnnxOptions
+from troth.engines.onnx.options import OnnxClassifierOptions, OnnxEmbeddingOptions, OnnxOptions
 from troth.engines.vectors import HONOURS
 
 if TYPE_CHECKING:
     from troth.engines.base import LoadProgress
     from troth.engines.onnx.encoder import OnnxEncoder
 
-__all__ = ["Onnx", "OnnxEmbeddingOptions", "OnnxOptions"]
+__all__ = ["Onnx", "OnnxClassifierOptions", "OnnxEmbeddingOptions", "OnnxOptions"]
 
 
 class Onnx:
-    """One ONNX file with its tokenizer, of the kind embedding or rerank, and the options to load it with."""
+    """One ONNX file with its tokenizer, for models of one kind, and the options to load it with."""
 
     def __init__(self, path: Path, tokenizer: Path, options: OnnxOptions, kind: str) -> None:
         self.path = path

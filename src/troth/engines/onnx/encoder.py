@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from troth.domain.vectors import Item, Reading, Values
 from troth.engines.base import LoadProgress, VectorFacts
-from troth.engines.onnx.options import OnnxEmbeddingOptions
+from troth.engines.onnx.options import OnnxClassifierOptions, OnnxEmbeddingOptions
 from troth.engines.probing import SAME, batch_difference
 from troth.errors import EngineFault
 
@@ -22,6 +22,7 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 POOLED = "sentence_embedding"  # what exporters call the output that is pooled already
 LOADED_SHARE = 0.7  # of the progress, when the weights are there; the rest is the first computation
 SEVERITY_ERROR = 3
+POOLINGS = {"rerank": "rank", "moderation": "labels"}  # of kinds that have no choice
 BATCH_SEQUENCES = 64  # where nothing speaks against it
 
 
@@ -44,7 +45,8 @@ class OnnxEncoder:
         self._tokenizer = tokenizers.Tokenizer.from_file(str(engine.tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._tokenizer.encode_special_tokens = engine.kind == "rerank"  # there control tokens in texts are text
+        # Control tokens in texts are text, but for vectors, where they may be part of a model's prompts.
+        self._tokenizer.encode_special_tokens = engine.kind != "embedding"
         self.vocabulary_size = self._tokenizer.get_vocab_size()
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads = options.threads or len(os.sched_getaffinity(0))
@@ -54,11 +56,12 @@ class OnnxEncoder:
         progress(LOADED_SHARE)
         self._inputs = self._input_names()
         self._pooling = options.pooling if isinstance(options, OnnxEmbeddingOptions) else None
+        self._labels = len(options.labels) if isinstance(options, OnnxClassifierOptions) else 1
         self._output, width = self._output_of(self._pooling)
         self.facts = VectorFacts(
             tokens_max=options.context_tokens,
             dimensions=width,
-            pooling=("rank" if engine.kind == "rerank" else self._pooling) or "model",
+            pooling=POOLINGS.get(engine.kind) or self._pooling or "model",
             normalizes=isinstance(options, OnnxEmbeddingOptions) and options.normalize,
         )
         self.batch_tokens = options.batch_tokens
@@ -89,11 +92,16 @@ class OnnxEncoder:
         """The output that is read, and the numbers of a row of it."""
         outputs = {each.name: each.shape for each in self._session.get_outputs()}
         ranks = {name: len(shape) for name, shape in outputs.items()}
-        if self._kind == "rerank":
+        if self._kind in POOLINGS:
             name = next((name for name, rank in ranks.items() if rank == 2), None)
-            if name is None or outputs[name][-1] != 1:
-                raise EngineFault(f"{self._name} gives {_shapes(outputs)}; a model of relevance gives one score.")
-            return name, 1
+            if name is None or outputs[name][-1] != self._labels:
+                wanted_words = (
+                    "a model of relevance gives one score"
+                    if self._kind == "rerank"
+                    else f"options.labels names {self._labels}, and there is to be a number for each"
+                )
+                raise EngineFault(f"{self._name} gives {_shapes(outputs)}; {wanted_words}.")
+            return name, self._labels
         wanted = 2 if pooling is None else 3
         fitting = [name for name, rank in ranks.items() if rank == wanted]
         if not fitting:

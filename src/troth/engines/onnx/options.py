@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Label = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 class OnnxOptions(BaseModel):
@@ -47,3 +49,33 @@ class OnnxEmbeddingOptions(OnnxOptions):
         "itself; one that does not is refused.",
     )
     normalize: bool = Field(True, description="Scale vectors to length 1 when a request does not say otherwise.")
+
+
+class OnnxClassifierOptions(OnnxOptions):
+    """The options of a model that moderates: it gives a number for each of some labels."""
+
+    labels: tuple[Label, ...] = Field(
+        min_length=1, max_length=256, description="What its numbers are of, in their order, as its config.json says."
+    )
+    activation: Literal["sigmoid", "softmax"] = Field(
+        "sigmoid",
+        description="How numbers become probabilities: sigmoid where several labels may be true of a text, softmax "
+        "where one is.",
+    )
+    safe_labels: tuple[Label, ...] = Field((), description="The labels of texts that are well, if it has such.")
+    categories: dict[Label, Label] = Field(
+        default_factory=dict,
+        description="What clients read for a label, best a name of OpenAI's, for example {threat: violence}; a label "
+        "that is not here keeps its name.",
+    )
+
+    @model_validator(mode="after")
+    def _of_its_labels(self) -> Self:
+        if len(set(self.labels)) < len(self.labels):
+            raise ValueError("labels has a name twice")
+        unknown = [name for name in (*self.safe_labels, *self.categories) if name not in self.labels]
+        if unknown:
+            raise ValueError(f"labels has no {unknown[0]}, which safe_labels or categories name")
+        if set(self.labels) <= set(self.safe_labels):
+            raise ValueError("safe_labels has all labels, so that nothing could be wrong")
+        return self

@@ -1,0 +1,75 @@
+"""How a classifier's numbers become a judgement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from troth.engines.onnx import OnnxClassifierOptions
+from troth.policy.classifiers import Classifier
+from troth.policy.guards import OPENAI_CATEGORIES
+
+
+def classifier(**more: Any) -> Classifier:
+    settings: dict[str, Any] = {
+        "labels": ("threat", "rage", "calm"),
+        "activation": "sigmoid",
+        "safe_labels": frozenset({"calm"}),
+        "categories": {"threat": "violence", "rage": "violence"},
+    }
+    return Classifier(**settings | more)
+
+
+def numbers(*values: float) -> Any:
+    return np.array(values, np.float32)
+
+
+def test_labels_of_one_category_count_as_the_likelier_of_them_or_together() -> None:
+    several = classifier().judge(numbers(0.0, -2.0, 9.0), 0.5)
+    one = classifier(activation="softmax").judge(numbers(0.0, 0.0, 0.0), 0.5)
+
+    assert several.categories["violence"] == pytest.approx(0.5)
+    assert one.categories["violence"] == pytest.approx(2 / 3)
+
+
+def test_a_safe_label_says_nothing_wrong_however_likely_it_is() -> None:
+    judged = classifier().judge(numbers(-5.0, -5.0, 9.0), 0.5)
+
+    assert (judged.flagged, judged.label, judged.wrong) == (False, "calm", frozenset())
+    assert tuple(judged.categories) == OPENAI_CATEGORIES
+
+
+def test_the_threshold_is_where_a_category_begins_to_be_wrong() -> None:
+    assert classifier().judge(numbers(0.0, -9.0, 0.0), 0.5).flagged
+    assert not classifier().judge(numbers(0.0, -9.0, 0.0), 0.51).flagged
+
+
+def test_the_likeliest_label_is_wrong_below_the_threshold_too_where_one_is_true() -> None:
+    judged = classifier(activation="softmax", categories={}).judge(numbers(0.2, 0.1, 0.0), 0.9)
+
+    assert (judged.flagged, judged.label, judged.wrong) == (True, "threat", frozenset({"threat"}))
+
+
+def test_numbers_of_any_size_are_probabilities() -> None:
+    for activation in ("sigmoid", "softmax"):
+        judged = classifier(activation=activation).judge(numbers(3e38, -3e38, 0.0), 0.5)
+        assert all(0 <= share <= 1 for share in judged.labels.values())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"labels": ()},
+        {"labels": ("a", "a")},
+        {"labels": ("a",), "safe_labels": ("a",)},
+        {"labels": ("a", "b"), "safe_labels": ("c",)},
+        {"labels": ("a", "b"), "categories": {"c": "hate"}},
+        {"labels": ("a",), "activation": "relu"},
+    ],
+)
+def test_options_that_make_no_classifier_are_faults(options: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        OnnxClassifierOptions(**options)
