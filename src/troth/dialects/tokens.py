@@ -40,7 +40,7 @@ class Tokens:
     async def tokenize(self, call: Call) -> Whole:
         """The tokens of a text or a conversation; none of nothing. Raises BadRequest for several forms at once."""
         body: TokenizeRequest = call.body
-        source = _source(body, call.given)
+        source = source_of(body, call.given)
         if source.media:
             path = source.media[0].path
             raise Unsupported(
@@ -123,7 +123,8 @@ def _context_tokens(engine: Generates | Relays) -> int:
     return engine.report().context_tokens if isinstance(engine, Relays) else engine.context_tokens
 
 
-def _source(body: TokenizeRequest, given: frozenset[str]) -> Source:
+def source_of(body: TokenizeRequest, given: frozenset[str]) -> Source:
+    """The text or the conversation that is asked about. Raises BadRequest for several at once."""
     named = [name for name in FORMS if getattr(body, name) is not None]
     if len(named) > 1:
         raise BadRequest(
