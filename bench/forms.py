@@ -17,7 +17,7 @@ from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
 from troth.formats.registry import FORMATS, GENERIC
 from troth.prompt.grammar import Shape, compiled
 
-CHAT = "/v1/chat/completions"
+CHAT, TEMPLATE, COMPLETION = "/v1/chat/completions", "/apply-template", "/completion"
 TOKENS = 96
 STREAMS = (1, 8)
 RATIO_MAX = 1.05
@@ -29,13 +29,15 @@ TOLD: dict[str, Any] = {
     "ignore_eos": True,
     "tools": [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}],
 }
+TOLD_FREELY = "free, told of tools"
 WAYS: dict[str, dict[str, Any]] = {
     "free": {"ignore_eos": True},
     "JSON schema": {"json_schema": LIST},
-    "free, told of tools": TOLD | {"tool_choice": "none"},
+    TOLD_FREELY: TOLD,
     "tools that may be called": TOLD,
 }
-# What each is compared with. Every token is dearer behind a longer prompt, and tools make it longer.
+# What each is compared with. Every token is dearer behind a longer prompt, and tools make it longer: so the answer to
+# the very prompt that tells of them is written once more, as a text that goes on freely.
 FREE = {"free": "free", "JSON schema": "free"}
 SAMPLINGS: dict[str, dict[str, Any]] = {"greedy": {"temperature": 0}, "sampled": {"temperature": 0.8, "seed": 3}}
 
@@ -53,7 +55,7 @@ def run(*, rounds: int) -> None:
     first, again = _compile()
     rows = []
     for (streams, sampling, way), seconds in costs.items():
-        free = costs[streams, sampling, FREE.get(way, "free, told of tools")]
+        free = costs[streams, sampling, FREE.get(way, TOLD_FREELY)]
         ratio = statistics.median(one / other for one, other in zip(seconds, free, strict=True))
         rows.append([str(streams), sampling, way, f"{statistics.median(seconds) * 1e3:.2f}", f"{ratio:.3f}x"])
     write(
@@ -76,15 +78,22 @@ def _costs(client: httpx.Client, rounds: int) -> dict[tuple[int, str, str], list
             for sampling, drawn in SAMPLINGS.items():
                 ways = list(WAYS)
                 for way in ways[number % len(ways) :] + ways[: number % len(ways)]:
-                    seconds = _seconds(client, streams, ASKED | drawn | WAYS[way])
+                    seconds = _seconds(client, streams, way, ASKED | drawn | WAYS[way])
                     if number:  # the first round warms caches
                         found.setdefault((streams, sampling, way), []).append(seconds)
     return dict(sorted(found.items(), key=lambda item: (item[0][0], item[0][1], list(WAYS).index(item[0][2]))))
 
 
-def _seconds(client: httpx.Client, streams: int, body: dict[str, Any]) -> float:
+def _seconds(client: httpx.Client, streams: int, way: str, body: dict[str, Any]) -> float:
+    path = CHAT
+    if way == TOLD_FREELY:
+        prompt = client.post(TEMPLATE, json=body).raise_for_status().json()["prompt"]
+        told = {"messages", "tools", "max_tokens"}
+        body = {key: value for key, value in body.items() if key not in told} | {"prompt": prompt, "n_predict": TOKENS}
+        path = COMPLETION
+
     def ask(_: int) -> float:
-        timings = client.post(CHAT, json=body).raise_for_status().json()["timings"]
+        timings = client.post(path, json=body).raise_for_status().json()["timings"]
         if timings["predicted_n"] != TOKENS:
             raise RuntimeError(f"an answer had {timings['predicted_n']} tokens")
         return float(timings["predicted_ms"]) / TOKENS / 1e3
