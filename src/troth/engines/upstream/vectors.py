@@ -112,8 +112,9 @@ class UpstreamVectors(Remote):
                     param=name,
                 )
         values, tokens = await self._vectors(job.items)
-        if values.shape[1] != self.facts.dimensions:
-            raise broken(f"a vector has {values.shape[1]} numbers, and {self.facts.dimensions} before")
+        if values.shape[1] != (known := self.facts.dimensions):
+            self._facts = None  # another model may be there now: the next request asks
+            raise broken(f"a vector has {values.shape[1]} numbers, and {known} before")
         return Rows(values, tokens, (None,) * len(job.items))
 
     async def rerank(self, job: RerankJob) -> Rows:
