@@ -241,6 +241,14 @@ def test_a_refusal_keeps_its_status(front: httpx.Client, actor: UpstreamServer) 
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "9")
 
 
+def test_a_text_that_is_too_long_for_a_llama_server_is_bad_input(front: httpx.Client, actor: UpstreamServer) -> None:
+    words = "input (902 tokens) is too large to process. increase the physical batch size (current batch size: 512)"
+    play(actor, whole({"error": {"code": 500, "message": words, "type": "server_error"}}, 500))
+    answer = front.post(RERANK, json={"query": "a", "documents": ["b"]})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "documents")
+    assert words in answer.json()["error"]["message"]
+
+
 def test_a_replica_that_breaks_off_is_invisible(
     actor: UpstreamServer, tmp_path: Path, connect: Connect, far_server: LiveServer
 ) -> None:

@@ -27,7 +27,7 @@ from troth.engines.upstream.remote import Remote
 from troth.engines.upstream.replicas import Answering, Replica
 from troth.engines.upstream.writing import encoded
 from troth.engines.vectors import EMBEDS, RERANKS
-from troth.errors import BadRequest, Unavailable, UpstreamStalled
+from troth.errors import BadRequest, Unavailable, UpstreamRefusal, UpstreamStalled
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ COMPACT = ("llama_server", "vllm", "openai")  # they give vectors as base64, or 
 RAW = "llama_server"  # it gives vectors unscaled and scores as the model has them; the others scale both
 UNSCALED = -1
 PROBE = "a"
+TOO_LONG = "too large to process"  # llama-server's words, which it says with 500
 UNIT_TOLERANCE = 0.01
 NOT_TOLD = frozenset({"truncate"})
 SCALED_THERE: Mapping[str, frozenset[str]] = {
@@ -160,6 +161,11 @@ class UpstreamVectors(Remote):
                 content = await _content(await self._replicas.open(path, body_for), started)
         except TimeoutError as fault:
             raise UpstreamStalled("total", time.monotonic() - started, self.name) from fault
+        except UpstreamRefusal as refused:
+            if TOO_LONG not in refused.message:
+                raise
+            field = "input" if self._embeds else "documents"
+            raise BadRequest(refused.message, param=field, code="context_length_exceeded") from refused
         return await asyncio.to_thread(_judged, content, read)
 
 
