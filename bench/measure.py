@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import statistics
 import time
 from collections.abc import Sequence
@@ -18,6 +19,16 @@ from bench.servers import Running
 
 CHAT = "/v1/chat/completions"
 WORDS = ("river", "stone", "lamp", "green", "seven", "market", "cloud", "paper", "north", "music", "chair", "sun")
+
+
+STEP_PARTS = ("draft", "build", "decode", "sample", "emit")
+
+
+def step_seconds(running: Running) -> dict[str, float]:
+    """What the engine's steps have taken so far, by part, on the engine's own clock."""
+    text = httpx.get(running.url + "/metrics").text
+    found = dict(re.findall(r'troth:engine_step_seconds_total\{[^}]*part="(\w+)"[^}]*\} (\S+)', text))
+    return {part: float(found[part]) for part in STEP_PARTS}
 
 
 def words(chance: random.Random, count: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import statistics
 import time
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import httpx
 
 from bench.engine import DECODE_TOKENS, ENVIRONMENT, SLOTS, THREADS
-from bench.measure import CHAT, said, words
+from bench.measure import CHAT, STEP_PARTS, said, step_seconds, words
 from bench.report import table, write
 from bench.servers import Running, server, troth
 
@@ -21,7 +20,6 @@ WARM_REQUESTS = 400
 AT_ONCE = 12
 PROBE_GAP_SECONDS = 0.02
 STREAMS = 16
-STEP_PARTS = ("draft", "build", "decode", "sample", "emit")
 
 
 def run(*, requests: int = REQUESTS) -> None:
@@ -63,16 +61,10 @@ def _step_shares(running: Running) -> dict[str, float]:
             bodies = _bodies(STREAMS, random.Random(1), max_tokens=DECODE_TOKENS, ignore_eos=True)
             await asyncio.gather(*(client.post(CHAT, json=body) for body in bodies))
 
-    before = _step_seconds(running)
+    before = step_seconds(running)
     asyncio.run(load())
-    spent = {part: seconds - before[part] for part, seconds in _step_seconds(running).items()}
+    spent = {part: seconds - before[part] for part, seconds in step_seconds(running).items()}
     return {part: seconds / sum(spent.values()) for part, seconds in spent.items()}
-
-
-def _step_seconds(running: Running) -> dict[str, float]:
-    text = httpx.get(running.url + "/metrics").text
-    found = dict(re.findall(r'troth:engine_step_seconds_total\{[^}]*part="(\w+)"[^}]*\} (\S+)', text))
-    return {part: float(found[part]) for part in STEP_PARTS}
 
 
 async def _health_beside_streams(running: Running) -> list[float]:
