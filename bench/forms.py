@@ -68,7 +68,7 @@ def run(*, rounds: int) -> None:
     write(
         "forms",
         "Forms: held answers beside free ones",
-        f"SmolLM2-135M-Instruct Q4_1, answers of {TOKENS} tokens, without drafts, {rounds} interleaved rounds, medians. "
+        f"SmolLM2-135M-Instruct Q4_1, answers of {TOKENS} tokens, without drafts, {rounds} rounds in turn, medians. "
         "A ratio is to the free answer to the same prompt. The last column takes what a form adds outside `decode`, on "
         "the engine's own clock, which other loads of the machine disturb little: a form does nothing inside. The "
         f"target is at most {RATIO_MAX}x of that.",
