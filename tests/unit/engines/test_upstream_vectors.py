@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.upstream_server import Play, UpstreamServer, serving, silence, whole
-from troth.domain.vectors import EmbedJob
+from troth.domain.vectors import EmbedJob, Rows
 from troth.engines.upstream.options import UpstreamVectorOptions
 from troth.engines.upstream.vectors import UpstreamVectors
 from troth.errors import BadRequest, Unavailable, UpstreamFault
@@ -28,14 +28,20 @@ async def started(far: UpstreamServer, **options: Any) -> UpstreamVectors:
 ONE = EmbedJob(items=["a"])
 
 
+async def under_way(engine: UpstreamVectors, far: UpstreamServer) -> asyncio.Task[Rows]:
+    """A request for a vector, once it has arrived over there."""
+    await engine.learn()
+    waiting = asyncio.create_task(engine.embed(ONE))
+    while len(far.asked) < 2:
+        await asyncio.sleep(0)
+    return waiting
+
+
 def test_the_end_of_the_server_ends_who_waits() -> None:
     async def scene() -> None:
         async with serving(given(1, 0), silence) as far:
             engine = await started(far)
-            await engine.learn()
-            waiting = asyncio.create_task(engine.embed(ONE))
-            while len(far.asked) < 2:
-                await asyncio.sleep(0)
+            waiting = await under_way(engine, far)
             await engine.stop()
 
             with pytest.raises(Unavailable) as refused:
@@ -52,10 +58,7 @@ def test_who_leaves_hangs_up_over_there() -> None:
     async def scene() -> None:
         async with serving(given(1, 0), silence) as far:
             engine = await started(far)
-            await engine.learn()
-            waiting = asyncio.create_task(engine.embed(ONE))
-            while len(far.asked) < 2:
-                await asyncio.sleep(0)
+            waiting = await under_way(engine, far)
             waiting.cancel()
 
             with pytest.raises(asyncio.CancelledError):
