@@ -157,6 +157,9 @@ def test_what_a_decision_cannot_do_is_refused_by_name(fields: Body, param: str, 
         ({"description": "?", "type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {}}}, "one property"),
         ({"description": "?", "enum": ["a", "x" * 300]}, "option_bytes_max"),
         ({"description": "?", "enum": list(range(300))}, "options_max"),
+        ({"description": "?", "enum": ["a", "b"], "pattern": "(a+)+$"}, "not followed"),
+        ({"description": "?", "enum": ["a", "b"], "$ref": "#/nowhere"}, "not followed"),
+        ({"description": "?", "enum": ["a", "b"], "minLength": "x"}, "none that can be followed"),
         (True, "decision model"),
     ],
 )
@@ -166,6 +169,17 @@ def test_a_schema_that_is_no_question_is_refused_with_the_reason(schema: Any, wo
     error = answer.json()["error"]
     assert words in error["message"]
     assert len(error["message"]) < 1000
+
+
+def test_a_conversation_that_is_too_long_is_refused_with_its_numbers(judges: httpx.Client) -> None:
+    answer = judges.post(CHAT, json=asked(messages=[{"role": "user", "content": "word " * 600}]))
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert (error["code"], error["param"]) == ("context_length_exceeded", "messages")
+
+
+def test_a_budget_leaves_room_for_a_decision_which_has_no_tokens(judges: httpx.Client) -> None:
+    assert answered(judges, asked(max_tokens=1))["choices"] == answered(judges, asked())["choices"]
 
 
 def test_a_chat_model_that_decides_too_writes_its_chat_answers(judges: httpx.Client) -> None:

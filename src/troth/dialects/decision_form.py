@@ -17,12 +17,12 @@ from troth._generated.models import ChatCompletionRequest
 from troth.deciding import Decisions
 from troth.domain import Account, Ask, Ended, Event, Finished, Form, Piece, Said, Talk, Timings, TokenLogprob, Usage
 from troth.domain.deciding import DecideAsk, Decision, Option, Question, QuestionKind
-from troth.errors import BadRequest, Unprocessable, Unsupported
+from troth.errors import BadRequest, OverContext, Unprocessable, Unsupported
 from troth.reply.verdict import fault_of
 
 ASKING = ("model", "messages", "response_format", "json_schema")
 TELLING = ("stream", "stream_options", "logprobs", "top_logprobs", "n_probs")
-TAKEN = frozenset({*ASKING, *TELLING, "temperature", "seed"})
+TAKEN = frozenset({*ASKING, *TELLING, "temperature", "seed", "max_tokens"})  # there is no token to be too many
 YES, NO = "yes", "no"
 OPTIONS_MIN = 2
 NO_TOKEN = -1  # an option is no token of the vocabulary
@@ -93,6 +93,9 @@ class DecisionForm:
         )
         try:
             (decision,) = await self._decisions.decide(wanted, account)
+        except OverContext as refused:
+            refused.param = "messages"
+            raise
         except Unprocessable as refused:
             raise BadRequest(refused.message, param=refused.param, details=refused.details) from refused
         return Decided(asked.answers, decision, ask.logprobs)
@@ -186,7 +189,7 @@ def _check_options(options: tuple[Option, ...], answers: tuple[str, ...], form: 
     if not all(keys) or len(set(keys)) < len(keys):
         raise BadRequest(f"`{form.path}` has an option without a name, or two of the same name.", param=form.path)
     for answer in answers:
-        if (fault := fault_of(answer, form)) is not None:
+        if (fault := fault_of(answer, form, strict=True)) is not None:
             raise BadRequest(f"`{form.path}` does not allow its own option {answer[:64]} ({fault}).", param=form.path)
 
 

@@ -39,8 +39,11 @@ async def judged(events: AsyncIterator[Event], form: Form, *, is_relayed: bool =
         yield event
 
 
-def fault_of(text: str, form: Form) -> str | None:
-    """What is wrong with a text that should have this form; None when nothing is, or when it cannot be judged."""
+def fault_of(text: str, form: Form, *, strict: bool = False) -> str | None:
+    """What is wrong with a text that should have this form; None when nothing is, or when it cannot be judged.
+
+    `strict`: what cannot be judged is wrong too, for texts that no grammar has held.
+    """
     if form.kind not in ("json_object", "json_schema"):
         return None
     try:
@@ -50,13 +53,14 @@ def fault_of(text: str, form: Form) -> str | None:
     if form.kind == "json_object":
         return None if isinstance(value, dict) else "it is no object"
     if isinstance(form.body, Mapping) and _uses(form.body, UNJUDGED):
-        return None
+        return f"{', '.join(UNJUDGED)} are not followed here" if strict else None
     validator = validator_for(form.body, default=jsonschema.Draft202012Validator)
     try:
         checker = validator(_exact(json.dumps(form.body)), format_checker=FORMATS)
         error = jsonschema.exceptions.best_match(checker.iter_errors(_exact(text)))
-    except (jsonschema.SchemaError, RecursionError, ArithmeticError):
-        return None  # a schema that a grammar could be made of, and that this judge does not understand
+    except Exception:  # the library's boundary: a schema that is none makes it fail in any way
+        # Not strict: a schema that a grammar could be made of, and that this judge does not understand.
+        return "its schema is none that can be followed" if strict else None
     return None if error is None else f"{error.json_path}: {error.validator}"
 
 
