@@ -20,6 +20,7 @@ from troth.engines.guidance import Guides
 from troth.engines.llama_cpp import memory
 from troth.engines.llama_cpp.adapters import AdapterShelf
 from troth.engines.llama_cpp.batch import Batch
+from troth.engines.llama_cpp.candidates import Candidates
 from troth.engines.llama_cpp.facts import describe_model, metadata
 from troth.engines.llama_cpp.library import library
 from troth.engines.llama_cpp.loading import load_model
@@ -74,6 +75,7 @@ class LlamaDecoder:
         """Everything that needs the loaded model is there. Raises EngineFault; the model is the caller's to free."""
         vocabulary = LlamaVocabulary(self._library, self._model)
         self.vocabulary: Vocabulary = vocabulary
+        self._candidates = Candidates(vocabulary.size)
         self.grammars = Guides(vocabulary.for_grammars(), vocabulary.size, in_use=vocabulary.in_use)
         self._close_vocabulary = vocabulary.close
         self.cache_types = memory.cache_types(
@@ -235,7 +237,15 @@ class LlamaDecoder:
             sampling = looking_back(sampling, self.context_tokens)
             size = self.vocabulary.size
             inner = build_chain(
-                self._library, self._vocab, sampling, seed=seed, prompt=prompt, bias=bias, size=size, tells=tells
+                self._library,
+                self._vocab,
+                sampling,
+                seed=seed,
+                prompt=prompt,
+                bias=bias,
+                size=size,
+                candidates=self._candidates,
+                tells=tells,
             )
         if steering is None:
             return inner

@@ -17,12 +17,11 @@ import numpy.typing as npt
 
 from troth.domain import Sampling, TokenIds
 from troth.engines.guidance import Guide
+from troth.engines.llama_cpp.candidates import Allowed, Candidates, Logits
 from troth.engines.llama_cpp.library import Library
 
-Logits = npt.NDArray[np.float32]
 Draw = list[tuple[int, float]]  # tokens with their probabilities, best first
 
-CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])  # llama_token_data
 MIROSTAT_CANDIDATES = 100  # llama-server's m
 DRAWS_MAX = 256  # of tokens, until one may come: the last is taken, and is a fault if it may not
 
@@ -59,11 +58,12 @@ class Chain:
 
     guide: Guide | None = None
 
-    def __init__(self, library: Library, *, tells: bool = False) -> None:
+    def __init__(self, library: Library, candidates: Candidates, *, tells: bool = False) -> None:
         """One that `tells` keeps the candidates of its latest draw."""
         self.tells = tells
         self.latest: npt.NDArray[Any] | None = None  # of CANDIDATE; None: nothing was left to chance
         self._library = library
+        self._candidates = candidates
         self._api = library.api
         self.pointer = self._api.llama_sampler_chain_init(self._api.llama_sampler_chain_default_params())
 
@@ -72,16 +72,17 @@ class Chain:
         assert sampler, "llama.cpp refused a sampler"
         self._api.llama_sampler_chain_add(self.pointer, sampler)
 
-    def draw(self, ids: npt.NDArray[np.intp], logits: Logits) -> int:
-        """One of the tokens `ids`, whose logits are given; the chain has not taken note of it.
+    def draw(self, logits: Logits, allowed: Allowed | None = None) -> int:
+        """One of the allowed tokens of this row, [vocabulary]; the chain has not taken note of it. 0 if there is none.
 
         The samplers see these tokens alone: a token that is ruled out must not weigh in their sums.
         """
-        candidates = np.zeros(len(ids), CANDIDATE)
-        candidates["id"], candidates["logit"] = ids, logits
+        candidates = self._candidates.of(logits, allowed)
+        if not len(candidates):
+            return 0
         array = self._api.llama_token_data_array(
             data=candidates.ctypes.data_as(ctypes.POINTER(self._api.llama_token_data)),
-            size=len(ids),
+            size=len(candidates),
             selected=-1,
             sorted=False,
         )
@@ -93,7 +94,7 @@ class Chain:
 
     def pick(self, logits: Logits) -> int:
         """A token of this row, [vocabulary], of which the chain has taken note."""
-        token = self.draw(np.arange(len(logits)), logits)
+        token = self.draw(logits)
         self.accept(token)
         return token
 
@@ -164,22 +165,18 @@ class Guided:
                 self.guide.bar("logit_bias bans every token that may follow", "logit_bias")
         if isinstance(self._inner, Greedy):
             return self._inner.pick(np.where(allowed, logits, -np.inf).astype(np.float32, copy=False))
-        ids = np.flatnonzero(allowed)
-        return self._inner.draw(ids, logits[ids]) if len(ids) else 0
+        return self._inner.draw(logits, allowed)
 
     def _draw_freely(self, logits: Logits) -> int:
         """A token that may come, where nearly all of them may: those that may not are found by drawing them."""
-        row, token = logits, 0
+        row, allowed, token = logits, np.ones(len(logits), np.bool_), 0
+        allowed[self._banned] = False
         for _ in range(DRAWS_MAX):
-            if isinstance(self._inner, Greedy):
-                token = self._inner.pick(row)
-            else:
-                ids = np.flatnonzero(row > -np.inf)
-                token = self._inner.draw(ids, row[ids]) if len(ids) else 0
+            token = self._inner.pick(row) if isinstance(self._inner, Greedy) else self._inner.draw(row, allowed)
             if self.guide.accepts(token):
                 break
             row = row.copy()
-            row[token] = -np.inf
+            row[token], allowed[token] = -np.inf, False
         return token
 
     def close(self) -> None:
@@ -222,13 +219,14 @@ def build_chain(
     prompt: TokenIds,
     bias: Mapping[int, float],
     size: int,
+    candidates: Candidates,
     tells: bool = False,
 ) -> Chain:
     """A chain that has seen the prompt. `vocab` is llama.cpp's handle, `size` its number of tokens.
 
     The sampling has been through `looking_back`.
     """
-    chain, api = Chain(library, tells=tells), library.api
+    chain, api = Chain(library, candidates, tells=tells), library.api
     if bias:
         chain.add(api.llama_sampler_init_logit_bias(size, len(bias), _bias_array(api, bias)))
     if sampling.mirostat:
