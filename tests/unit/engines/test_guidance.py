@@ -13,6 +13,7 @@ from troth.domain import GrammarSource, Sampling, Steering, ThoughtBounds, Trigg
 from troth.engines.base import Decoder, GrammarFault
 from troth.engines.guidance import GrammarLimits, Guides
 from troth.engines.llama_cpp import LlamaCpp, LlamaCppOptions
+from troth.engines.llama_cpp import sampling as sampling_module
 from troth.engines.llama_cpp.decoder import LlamaDecoder
 
 YES_OR_NO = GrammarSource('%llguidance {}\nstart: "yes" | "no"\n')
@@ -230,3 +231,50 @@ def test_the_end_of_the_reasoning_is_forced_at_any_temperature(decoder: LlamaDec
     text = drawn(decoder, bounded(guides, 3), sampling, count=6)
     end = decoder.vocabulary.piece(END).decode()
     assert text.count(end) == 1
+
+
+VOWELLESS = GrammarSource("%llguidance {}\nstart: /[^aeiou]*/\n")  # thousands of tokens may come, and thousands not
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(temperature=1, top_k=0, top_p=1, min_p=0),
+        Sampling(temperature=0.8),
+        Sampling(temperature=1.2, top_n_sigma=1.0, top_k=0),
+        Sampling(temperature=1, xtc_probability=0.9, xtc_threshold=0.05),
+        Sampling(temperature=1, mirostat=2),
+        Sampling(temperature=1, repeat_penalty=1.3, dry_multiplier=0.8),
+        Sampling(temperature=1, dynatemp_range=0.5),
+    ],
+)
+def test_a_token_that_cannot_come_weighs_as_little_as_one_that_is_not_there(
+    decoder: Decoder, guides: Guides, sampling: Sampling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steering = Steering(grammar=guides.compile(VOWELLESS))
+    in_place = [drawn(decoder, steering, sampling, seed=seed) for seed in range(4)]
+
+    monkeypatch.setattr(sampling_module, "FEW", 0)  # now every draw is given the tokens that are left
+    given = [drawn(decoder, steering, sampling, seed=seed) for seed in range(4)]
+
+    assert in_place == given
+    assert not any(set("aeiou") & set(text) for text in in_place)
+    assert len(set(in_place)) > 1
+
+
+def test_a_row_is_as_it_was_after_a_draw(decoder: Decoder, guides: Guides) -> None:
+    prompt = decoder.vocabulary.tokenize("Say", special=True, bos=False)
+    decoder.forget(0, 0)
+    decoder.begin()
+    row = decoder.add(0, prompt.tolist(), 0, rows=1)
+    decoder.decode()
+    free = decoder.sampler(Sampling(temperature=0), seed=1, prompt=prompt, bias={})
+    before = decoder.pick([(free, row)])
+    held = decoder.sampler(
+        Sampling(temperature=1), seed=1, prompt=prompt, bias={}, steering=Steering(grammar=guides.compile(VOWELLESS))
+    )
+    decoder.pick([(held, row)])
+
+    assert decoder.pick([(free, row)]) == before
+    free.close()
+    held.close()

@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -257,15 +258,21 @@ class LlamaDecoder:
         tokens: list[int] = []
         for sampler, row in picks:
             if isinstance(sampler, Guided) and (chain := sampler.unguided()) is not None:
-                tokens.append(self._api.llama_sampler_sample(chain.pointer, self._context, self._batch.outputs[row]))
+                tokens.append(self._sample(chain, row))
                 sampler.guide.took(tokens[-1])
-            elif isinstance(sampler, Greedy | Guided) or (isinstance(sampler, Chain) and sampler.tells):
+            elif isinstance(sampler, Guided):
+                tokens.append(sampler.pick(self._rows[row], partial(self._sample, row=row)))
+            elif isinstance(sampler, Greedy) or (isinstance(sampler, Chain) and sampler.tells):
                 tokens.append(sampler.pick(self._rows[row]))
             else:
                 assert isinstance(sampler, Chain), "a sampler of another decoder"
-                index = self._batch.outputs[row]
-                tokens.append(self._api.llama_sampler_sample(sampler.pointer, self._context, index))
+                tokens.append(self._sample(sampler, row))
         return tokens
+
+    def _sample(self, chain: Chain, row: int) -> int:
+        """llama.cpp draws a token of this row, of which the chain has taken note."""
+        token: int = self._api.llama_sampler_sample(chain.pointer, self._context, self._batch.outputs[row])
+        return token
 
     def logprobs(self, row: int, token_id: int, alternatives: int) -> tuple[TokenLogprob, tuple[TokenLogprob, ...]]:
         """The raw-logit log probability of `token_id`, and the most likely tokens, best first."""

@@ -20,9 +20,11 @@ from troth.engines.guidance import Guide
 from troth.engines.llama_cpp.candidates import Allowed, Candidates, Logits
 from troth.engines.llama_cpp.library import Library
 
+Sample = Callable[["Chain"], int]
 Draw = list[tuple[int, float]]  # tokens with their probabilities, best first
 
 MIROSTAT_CANDIDATES = 100  # llama-server's m
+FEW = 8  # a share of the vocabulary that is less than one of so many
 DRAWS_MAX = 256  # of tokens, until one may come: the last is taken, and is a fault if it may not
 
 
@@ -58,8 +60,12 @@ class Chain:
 
     guide: Guide | None = None
 
-    def __init__(self, library: Library, candidates: Candidates, *, tells: bool = False) -> None:
-        """One that `tells` keeps the candidates of its latest draw."""
+    def __init__(
+        self, library: Library, candidates: Candidates, *, tells: bool = False, weighs_impossible: bool = False
+    ) -> None:
+        """One that `tells` keeps the candidates of its latest draw. `weighs_impossible`: to one of its samplers a token
+        that cannot come is not the same as one that is not there."""
+        self.reads_rows = not tells and not weighs_impossible
         self.tells = tells
         self.latest: npt.NDArray[Any] | None = None  # of CANDIDATE; None: nothing was left to chance
         self._library = library
@@ -134,15 +140,25 @@ class Guided:
             return None
         return inner
 
-    def pick(self, logits: Logits) -> int:
-        """The token of this row, [vocabulary], which is as it was afterwards. Both have taken note of it."""
-        token = self.guide.forced()
-        if isinstance(self._inner, Chain):
-            self._inner.latest = None
+    def pick(self, logits: Logits, sample: Sample) -> int:
+        """The token of this row, [vocabulary], which is as it was afterwards. Both have taken note of it.
+
+        `sample`: llama.cpp's own way from this very row to a token, of which the chain has taken note.
+        """
+        inner, token = self._inner, self.guide.forced()
+        if isinstance(inner, Chain):
+            inner.latest = None
+            if token is None and inner.reads_rows and not self.guide.is_waiting:
+                allowed = self._allowed()
+                if np.count_nonzero(allowed) * FEW > len(allowed):
+                    token = _sampled(inner, logits, allowed, sample)
+                    self.guide.took(token)
+                    return token
+                token = inner.draw(logits, allowed)
         if token is None:
             token = self._draw(logits)
-        if isinstance(self._inner, Chain):
-            self._inner.accept(token)
+        if isinstance(inner, Chain):
+            inner.accept(token)
         self.guide.took(token)
         return token
 
@@ -157,15 +173,20 @@ class Guided:
             likeliest = self._inner.pick(logits)
             if self.guide.accepts(likeliest):
                 return likeliest
+        allowed = self._allowed()
+        if isinstance(self._inner, Greedy):
+            return self._inner.pick(np.where(allowed, logits, -np.inf).astype(np.float32, copy=False))
+        return self._inner.draw(logits, allowed)
+
+    def _allowed(self) -> Allowed:
+        """The tokens that the guide and the bias leave."""
         allowed = self.guide.allowed()
         if len(self._banned):
             allowed = allowed.copy()
             allowed[self._banned] = False
             if not allowed.any():
                 self.guide.bar("logit_bias bans every token that may follow", "logit_bias")
-        if isinstance(self._inner, Greedy):
-            return self._inner.pick(np.where(allowed, logits, -np.inf).astype(np.float32, copy=False))
-        return self._inner.draw(logits, allowed)
+        return allowed
 
     def _draw_freely(self, logits: Logits) -> int:
         """A token that may come, where nearly all of them may: those that may not are found by drawing them."""
@@ -182,6 +203,17 @@ class Guided:
     def close(self) -> None:
         """The sampler's memory is given back. Safe to call twice."""
         self._inner.close()
+
+
+def _sampled(chain: Chain, logits: Logits, allowed: Allowed, sample: Sample) -> int:
+    """The token that the chain draws of the row while what is not allowed in it is impossible: half as dear as giving
+    it the others, where they are many."""
+    barred = np.flatnonzero(~allowed)
+    raw = logits[barred]
+    logits[barred] = -np.inf
+    token = sample(chain)
+    logits[barred] = raw
+    return token
 
 
 def is_greedy(sampling: Sampling) -> bool:
@@ -226,7 +258,7 @@ def build_chain(
 
     The sampling has been through `looking_back`.
     """
-    chain, api = Chain(library, candidates, tells=tells), library.api
+    chain, api = Chain(library, candidates, tells=tells, weighs_impossible=_weighs_impossible(sampling)), library.api
     if bias:
         chain.add(api.llama_sampler_init_logit_bias(size, len(bias), _bias_array(api, bias)))
     if sampling.mirostat:
@@ -246,6 +278,11 @@ def build_chain(
     for token in _remembered(sampling, prompt):
         library.sampler_accept(chain.pointer, token)
     return chain
+
+
+def _weighs_impossible(sampling: Sampling) -> bool:
+    """True where the sum of a sampler is no number when a token has no probability, or it counts such tokens."""
+    return sampling.typical_p < 1 or sampling.mirostat == 1 or "infill" in sampling.samplers
 
 
 def _samplers(api: Any, vocab: Any, sampling: Sampling, seed: int, size: int) -> Iterator[Any]:
