@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +23,7 @@ RETRY_SECONDS = 2
 STOPPING = "The server stops before this answer is complete."
 
 
-class Remote:
+class Remote(ABC):
     """One model of another server, with its replicas. Lives on the event loop."""
 
     def __init__(self, name: str, options: UpstreamOptions, *, prompted: bool = True) -> None:
@@ -54,19 +55,19 @@ class Remote:
             await asyncio.gather(self._looking, return_exceptions=True)
         await self._replicas.client.aclose()
 
+    @abstractmethod
     def _end(self, fault: Unavailable) -> None:
         """Every answer under way ends with this fault."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def _running(self) -> int:
         """Answers under way."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def _facts_told(self) -> Mapping[str, Any]:
         """What else `report` tells, JSON-ready."""
-        raise NotImplementedError
 
     def report(self) -> EngineReport:
         """The engine's state now. Addresses and the key are not told."""
