@@ -18,6 +18,8 @@ from troth.domain import ServedModel
 
 CHAT_FIELDS = "ChatCompletionRequest"
 KINDS = {"EmbeddingRequest": "embedding", "RerankRequest": "rerank"}  # of the models that read a request; else chat
+CHAT = "create_chat_completion"
+DONE_HERE = {CHAT: frozenset({"omni"})}  # by operation: the fields that this server does itself, whatever the engine
 NO_MODEL = "*"  # in place of a model's id, on routes where none takes part
 Table = dict[str, Any]  # ContractTable of the document
 
@@ -36,7 +38,10 @@ def contract(models: Iterable[ServedModel], guard: frozenset[str], unknown: str)
         by_model: dict[str, Table] = {}
         if operation.body_model in FIELDS:
             kind = KINDS.get(str(operation.body_model), "chat")
-            by_model = {model.id: _joined(requests, model.honours, guard) for model in served if model.kind == kind}
+            here = DONE_HERE.get(operation.handler, frozenset())
+            by_model = {
+                model.id: _joined(requests, model.honours | here, guard) for model in served if model.kind == kind
+            }
         elif requests:
             by_model = {NO_MODEL: _joined(requests, None, guard)}
         if by_model:
@@ -91,7 +96,7 @@ def promises(request: str, honours: frozenset[str] | None, guard: frozenset[str]
 
 def chat_promises(model: ServedModel, guard: frozenset[str]) -> Table:
     """The fields of a chat request to `model`, by class."""
-    return promises(CHAT_FIELDS, model.honours, guard)
+    return promises(CHAT_FIELDS, model.honours | DONE_HERE[CHAT], guard)
 
 
 def capabilities(state: ModelState, guard: frozenset[str]) -> Mapping[str, bool]:

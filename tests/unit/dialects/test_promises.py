@@ -54,9 +54,16 @@ def test_a_header_is_in_the_table_of_its_route_and_belongs_to_the_engine_that_do
 
     table = contract(models, frozenset(), "ignore")["POST /v1/chat/completions"]
 
-    assert table["keeps"]["honoured"] == ["handle", "X-Halogen-Handle"]
+    assert table["keeps"]["honoured"] == ["omni", "handle", "X-Halogen-Handle"]
     assert {"handle", "X-Halogen-Handle"} <= table["forgets"]["guarded"].keys()
     assert "session_id" in table["forgets"]["inert"]
+
+
+def test_what_this_server_does_itself_is_honoured_on_the_route_that_does_it_alone() -> None:
+    tables = contract([ServedModel("m", "chat", "x")], frozenset(), "ignore")
+
+    assert "omni" in tables["POST /v1/chat/completions"]["m"]["honoured"]
+    assert "omni" in tables["POST /v1/chat/completions/input_tokens"]["m"]["guarded"]
 
 
 def test_the_table_is_by_route_and_model() -> None:
