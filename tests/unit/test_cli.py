@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import socket
 import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.live import wait_until
 from troth import __version__
 from troth.cli import FAULT, OK, main
 
@@ -218,11 +221,20 @@ def test_an_interrupt_ends_quietly_with_130() -> None:
     command = [*COMMAND, "check", str(fifo)]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child,
-        fifo.open("w"),  # opens when the command has come to read its configuration
+        fifo.open("w") as pipe,  # opens when the command has come to read its configuration
     ):
+        pipe.write("models:\n")
+        pipe.flush()
+        wait_until(lambda: unread(pipe.fileno()) == 0, "the command reads, and waits for the rest")
         out, err = interrupted(child)
 
     assert (child.returncode, out, err) == (130, b"", b"")
+
+
+def unread(pipe: int) -> int:
+    """Bytes that nobody has taken out of the pipe yet."""
+    (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+    return int(count)
 
 
 def interrupted(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
