@@ -140,6 +140,13 @@ def test_what_cannot_be_judged_is_refused_by_name(client: httpx.Client, body: Bo
     assert answer.json()["error"]["param"] == param
 
 
+def test_health_tells_what_a_classifier_cannot_do(client: httpx.Client) -> None:
+    table = client.get("/health").json()["contract"][f"POST {PATH}"]
+    assert set(table) == {"several", "one"}
+    assert "strict" in table["several"]["guarded"]
+    assert "input" in table["several"]["honoured"]
+
+
 def test_it_is_listed_and_answers_no_chat(client: httpx.Client) -> None:
     assert client.get("/v1/models/several").json()["kind"] == "moderation"
     answer = client.post(

@@ -17,7 +17,12 @@ from troth.dialects.served import ModelState
 from troth.domain import ServedModel
 
 CHAT_FIELDS = "ChatCompletionRequest"
-KINDS = {"EmbeddingRequest": "embedding", "RerankRequest": "rerank"}  # of the models that read a request; else chat
+KINDS = {  # of the models that read a request; else chat
+    "EmbeddingRequest": "embedding",
+    "RerankRequest": "rerank",
+    "ModerationRequest": "moderation",
+    "SystemOneRequest": "decision",
+}
 CHAT = "create_chat_completion"
 DONE_HERE = {CHAT: frozenset({"omni"})}  # by operation: the fields that this server does itself, whatever the engine
 NO_MODEL = "*"  # in place of a model's id, on routes where none takes part
@@ -40,7 +45,7 @@ def contract(models: Iterable[ServedModel], guard: frozenset[str], unknown: str)
             kind = KINDS.get(str(operation.body_model), "chat")
             here = DONE_HERE.get(operation.handler, frozenset())
             by_model = {
-                model.id: _joined(requests, model.honours | here, guard) for model in served if model.kind == kind
+                model.id: _joined(requests, model.honours | here, guard) for model in served if model.serves(kind)
             }
         elif requests:
             by_model = {NO_MODEL: _joined(requests, None, guard)}
