@@ -33,7 +33,7 @@ def run(llama_server: Path, *, rounds: int) -> None:
     port, model = free_port(), fetch_embedded_model()
     peer = peer_command(llama_server, model, port, threads=THREADS, slots=STREAMS, context_tokens=CONTEXT_TOKENS)
     with server("direct", peer, port, env=ENVIRONMENT) as direct, tempfile.TemporaryDirectory() as folder:
-        options = {"server": "llama_server", "urls": [direct.url], "connections_kept": STREAMS}
+        options = {"server": "llama_server", "urls": [direct.url]}
         file = Path(folder) / "troth.yaml"
         file.write_text(yaml.safe_dump({"models": [{"id": "far", "engine": "upstream", "options": options}]}))
         command, own_port = troth("--config", str(file), "--set=log.level=warning")

@@ -67,6 +67,7 @@ OWNERS = {
     "tokenizers": {"engines"},
     "jinja2": {"prompt"},
     "httpx": {"sources", "engines", "media"},
+    "aiohttp": {"engines"},
     "PIL": {"media"},
     "yaml": {"config", "cli"},
     "platformdirs": {"sources"},

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
-
 from troth.engines.upstream.kinds import Kind
+from troth.engines.upstream.line import AllInUse, LineFault, NotWell
 from troth.engines.upstream.options import UpstreamOptions
 from troth.engines.upstream.replicas import Replica, Replicas
 
@@ -47,22 +47,22 @@ class Watch:
         try:
             async with asyncio.timeout(LOOK_SECONDS_MAX):
                 if self._kind.health != "/v1/models":
-                    (await self._replicas.client.get(replica.url + self._kind.health)).raise_for_status()
+                    await self._replicas.line.get(replica.url + self._kind.health)
                 if wants_list or self._kind.health == "/v1/models":
                     await self._list(replica)
-        except httpx.HTTPStatusError as error:
-            replica.put_aside(f"status {error.response.status_code}")
-        except httpx.PoolTimeout:
+        except NotWell as fault:
+            replica.put_aside(str(fault))
+        except AllInUse:
             logger.debug("event=replica_not_asked number=%d reason=all_connections_in_use", replica.number)
-        except (httpx.HTTPError, TimeoutError):
+        except (LineFault, TimeoutError):
             replica.put_aside("no answer")
-        except ValueError:
+        except (ValueError, RecursionError):
             replica.put_aside("its list of models is none")
         else:
             self._judge(replica)
 
     async def _list(self, replica: Replica) -> None:
-        told = await self._replicas.get(replica, "/v1/models")
+        told = json.loads(await self._replicas.line.get(replica.url + "/v1/models"))
         entries = told.get("data") if isinstance(told, dict) else None
         if not isinstance(entries, list):
             raise ValueError("no list")
@@ -70,7 +70,7 @@ class Watch:
             entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)
         )
         if self._kind.name == "llama_server":
-            facts = await self._replicas.get(replica, "/props")
+            facts = json.loads(await self._replicas.line.get(replica.url + "/props"))
             replica.facts = {name: facts.get(name) for name in FACTS} if isinstance(facts, dict) else {}
         replica.listed_at = time.monotonic()
 

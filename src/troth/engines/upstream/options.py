@@ -67,7 +67,9 @@ class UpstreamOptions(BaseModel):
         900.0, ge=0, json_schema_extra=SECONDS, description="Longest answer; then it is cut. 0 is off."
     )
     connections_max: int = Field(64, ge=1, le=65_536, description="Requests to all replicas at the same time.")
-    connections_kept: int = Field(16, ge=0, le=65_536, description="Connections that are kept for the next request.")
+    keep_seconds: float = Field(
+        15.0, ge=0, json_schema_extra=SECONDS, description="How long an idle connection is kept for the next request."
+    )
     health_seconds: float = Field(
         10.0, gt=0, json_schema_extra=SECONDS, description="How often each replica is asked whether it is there."
     )

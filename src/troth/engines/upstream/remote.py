@@ -8,11 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
-
 from troth.engines.base import EngineReport, EngineStatus, LoadProgress
 from troth.engines.upstream.health import Watch, context_of, name_of, slots_of
 from troth.engines.upstream.kinds import KINDS, Kind
+from troth.engines.upstream.line import Line
 from troth.engines.upstream.options import UpstreamOptions
 from troth.engines.upstream.replicas import Replica, Replicas
 from troth.errors import Unavailable, UpstreamFault
@@ -31,7 +30,7 @@ class Remote(ABC):
         self.options = options
         self.kind: Kind = KINDS[options.server]
         self._status: EngineStatus = "loading"
-        self._replicas = Replicas(name, options.urls, _client(options), prompted=prompted)
+        self._replicas = Replicas(name, options.urls, Line(options), prompted=prompted)
         self._watch = Watch(self._replicas, self.kind, options)
         self._looking: asyncio.Task[None] | None = None
 
@@ -53,7 +52,7 @@ class Remote(ABC):
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        await self._replicas.client.aclose()
+        await self._replicas.line.close()
 
     @abstractmethod
     def _end(self, fault: Unavailable) -> None:
@@ -132,17 +131,3 @@ class Remote(ABC):
 
     def _nameless(self, replica: Replica) -> UpstreamFault:
         return UpstreamFault(f"The upstream {self.name}/{replica.number} has not told which models it serves.")
-
-
-def _client(options: UpstreamOptions) -> httpx.AsyncClient:
-    timeout = httpx.Timeout(
-        connect=options.connect_seconds,
-        write=options.write_seconds,
-        pool=options.pool_seconds,
-        read=options.idle_seconds or None,
-    )
-    limits = httpx.Limits(max_connections=options.connections_max, max_keepalive_connections=options.connections_kept)
-    headers = {"Accept-Encoding": "identity", "User-Agent": "troth"}
-    if options.api_key is not None:
-        headers["Authorization"] = f"Bearer {options.api_key}"
-    return httpx.AsyncClient(timeout=timeout, limits=limits, headers=headers, trust_env=False, follow_redirects=False)

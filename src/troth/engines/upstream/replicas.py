@@ -6,15 +6,15 @@ health check brings it back sooner. Everything here runs on the event loop.
 
 from __future__ import annotations
 
-import asyncio
+import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
-import httpx
-
+from troth.engines.upstream.line import OK, AllInUse, Broken, Line, LineFault, Reply, Silent, Unreached
 from troth.engines.upstream.reading import broken, words_of
 from troth.errors import OverContext, Refusal, Unavailable, UpstreamFault, UpstreamRefusal, UpstreamStalled
 
@@ -70,11 +70,11 @@ class Replica:
 class Replicas:
     """All servers of one model, and the connections to them."""
 
-    def __init__(self, name: str, urls: Sequence[str], client: httpx.AsyncClient, *, prompted: bool = True) -> None:
+    def __init__(self, name: str, urls: Sequence[str], line: Line, *, prompted: bool = True) -> None:
         """`name` is the model's here, for refusals; `prompted`: they are sent prompts."""
         self._prompted = prompted
         self.name = name
-        self.client = client
+        self.line = line
         self.all = [Replica(number, base_of(url)) for number, url in enumerate(urls)]
 
     def order(self) -> list[Replica]:
@@ -106,58 +106,41 @@ class Replicas:
         """Raises _Away where another replica may do better."""
         asked = time.monotonic()
         upstream = f"{self.name}/{replica.number}"
-        request = self.client.build_request(
-            "POST", replica.url + path, content=body, headers={"Content-Type": "application/json"}
-        )
         try:
-            response = await self._sent(request)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            reply = await self.line.post(replica.url + path, body)
+        except Unreached as fault:
             replica.put_aside("no connection")
-            raise _Away(UpstreamFault(f"The upstream {upstream} cannot be reached.")) from error
-        except httpx.PoolTimeout as error:
+            raise _Away(UpstreamFault(f"The upstream {upstream} cannot be reached.")) from fault
+        except AllInUse as fault:
             raise Unavailable(
                 f"Every connection to the upstream {self.name} is in use.",
                 retry_seconds=RETRY_SECONDS,
                 code="upstream_busy",
-            ) from error
-        except httpx.ReadTimeout as error:
+            ) from fault
+        except Silent as fault:
             replica.put_aside("no answer")
-            raise UpstreamStalled("read", time.monotonic() - asked, upstream) from error
-        except httpx.HTTPError as error:
+            raise UpstreamStalled("read", time.monotonic() - asked, upstream) from fault
+        except Broken as fault:
             replica.put_aside("the connection broke")
-            raise _Away(UpstreamFault(f"The connection to the upstream {upstream} broke.")) from error
-        if response.status_code == httpx.codes.OK:
+            raise _Away(UpstreamFault(f"The connection to the upstream {upstream} broke.")) from fault
+        if reply.status == OK:
             replica.note_well()
-            return Answering(replica, response, upstream)
-        refusal = await refusal_of(response, prompted=self._prompted)
-        if response.status_code in AWAY:
-            replica.put_aside(f"status {response.status_code}")
+            return Answering(replica, reply, upstream)
+        refusal = await refusal_of(reply, prompted=self._prompted)
+        if reply.status in AWAY:
+            replica.put_aside(f"status {reply.status}")
             raise _Away(refusal)
         raise refusal
-
-    async def _sent(self, request: httpx.Request) -> httpx.Response:
-        """The answer's head. A connection that was kept and is closed over there is tried once more."""
-        try:
-            return await self.client.send(request, stream=True)
-        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-            return await self.client.send(request, stream=True)
-
-    async def get(self, replica: Replica, path: str) -> Any:
-        """The JSON that a route of the replica tells. Raises httpx.HTTPError or ValueError."""
-        response = await self.client.get(replica.url + path)
-        response.raise_for_status()
-        return response.json()
 
     async def post(self, path: str, body_for: Any) -> Any:
         """The JSON that the first replica that can be reached answers. Raises what `open` raises."""
         answering = await self.open(path, body_for)
         try:
-            await answering.response.aread()
-            return answering.response.json()
-        except (httpx.HTTPError, ValueError) as error:
+            return json.loads(await answering.reply.read())
+        except (LineFault, ValueError, RecursionError) as error:
             raise broken("it is no JSON, or ended before its end") from error
         finally:
-            await answering.close()
+            answering.close()
 
 
 @dataclass(slots=True)
@@ -165,17 +148,16 @@ class Answering:
     """A replica that answers. Whoever has it closes it."""
 
     replica: Replica
-    response: httpx.Response
+    reply: Reply
     upstream: str  # its name, for refusals
     is_closed: bool = False
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Nothing is read any more: a connection whose answer has not ended is closed, so that the work on it ends."""
-        if self.is_closed:
-            return
-        self.is_closed = True
-        self.replica.in_flight -= 1
-        await asyncio.shield(asyncio.ensure_future(self.response.aclose()))
+        if not self.is_closed:
+            self.is_closed = True
+            self.replica.in_flight -= 1
+            self.reply.close()
 
 
 class _Away(Exception):
@@ -191,37 +173,44 @@ def base_of(url: str) -> str:
     return url.rstrip("/").removesuffix("/v1")
 
 
-async def refusal_of(response: httpx.Response, *, prompted: bool = True) -> Refusal:
+async def refusal_of(reply: Reply, *, prompted: bool = True) -> Refusal:
     """An answer of another status than 200 as a refusal, in its own words; the answer is closed."""
     read = b""
     try:
-        async for piece in response.aiter_bytes():
+        async for piece in reply.pieces():
             read += piece
             if len(read) > ERROR_BYTES_MAX:
                 break
-    except httpx.HTTPError:
+    except LineFault:
         read = b""  # its words are lost, its status is not
     finally:
-        await response.aclose()
-    return refusal_from(response.status_code, response.headers, read, prompted=prompted)
+        reply.close()
+    return refusal_from(reply.status, reply.headers, read, prompted=prompted)
 
 
 def refusal_from(status: int, headers: Mapping[str, str], read: bytes, *, prompted: bool = True) -> Refusal:
     """A refusal of another server: a prompt that is too long is the refusal that this one would make."""
     try:
-        body = httpx.Response(200, content=read).json()
-    except ValueError:
+        body = json.loads(read)
+    except (ValueError, RecursionError):
         body = {}
     error = body.get("error") if isinstance(body, dict) else None
-    if prompted and status == httpx.codes.BAD_REQUEST and isinstance(error, dict):
+    if prompted and status == HTTPStatus.BAD_REQUEST and isinstance(error, dict):
         prompt_tokens, context_tokens = error.get("n_prompt_tokens"), error.get("n_ctx")
         if isinstance(prompt_tokens, int) and isinstance(context_tokens, int) and context_tokens > 0:
             return OverContext(prompt_tokens, context_tokens)
     if status in (401, 403, 407):
         return UpstreamRefusal("The upstream does not accept this server's key.", status=status)
-    words = words_of(body)[:2000] if body else httpx.codes.get_reason_phrase(status)
-    kept = {"Retry-After": str(_seconds(headers.get("retry-after")))} if status in (429, 503) else {}
+    words = words_of(body)[:2000] if body else _phrase(status)
+    kept = {"Retry-After": str(_seconds(headers.get("Retry-After")))} if status in (429, 503) else {}
     return UpstreamRefusal(f"The upstream refused ({status}): {words}", status=status, headers=kept)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "no status that is known"
 
 
 def _seconds(text: str | None) -> int:

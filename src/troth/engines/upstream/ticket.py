@@ -7,11 +7,10 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
-
-import httpx
+from contextlib import ExitStack
 
 from troth.domain import Event, Finished, Plan, Prompt, Usage
+from troth.engines.upstream.line import LineFault, Silent
 from troth.engines.upstream.reading import Reader, broken
 from troth.engines.upstream.replicas import Answering
 from troth.engines.upstream.sse import Frames
@@ -46,7 +45,7 @@ class RelayTicket:
         self._events: deque[Event] = deque()
         self._fault: Refusal | None = None
         self._is_finished = False
-        self._answering = AsyncExitStack()  # closes the connections
+        self._answering = ExitStack()  # closes the connections
         self._ends: list[AsyncIterator[bytes]] = []  # what comes behind the last words
         self._news = asyncio.Event()
         self._room = asyncio.Event()
@@ -104,7 +103,7 @@ class RelayTicket:
         self._news.set()
 
     async def _work(self) -> None:
-        async with self._answering:
+        with self._answering:
             await self._answer()
             if self._is_finished:
                 await self._read_ends()
@@ -133,7 +132,7 @@ class RelayTicket:
                 for pieces in self._ends:
                     async for _ in pieces:
                         continue
-        except (TimeoutError, httpx.HTTPError):
+        except (TimeoutError, LineFault):
             return  # then they are closed
 
     async def _relay_all(self) -> None:
@@ -149,17 +148,17 @@ class RelayTicket:
     async def _relay(self, choice: int) -> None:
         """One choice, from the first byte to the last."""
         answering = await self._open(choice)
-        self._answering.push_async_callback(answering.close)
+        self._answering.callback(answering.close)
         self._upstream = answering.upstream
         self._started_at = self._started_at or time.perf_counter()
         self._news.set()
-        pieces = answering.response.aiter_raw()
+        pieces = answering.reply.pieces()
         await self._read(self._readers[choice], answering, pieces)
         self._ends.append(pieces)
 
     async def _read(self, reader: Reader, answering: Answering, pieces: AsyncIterator[bytes]) -> None:
         frames = Frames()
-        if not answering.response.headers.get("content-type", "").startswith("text/event-stream"):
+        if not answering.reply.headers.get("Content-Type", "").startswith("text/event-stream"):
             raise broken("it is no stream of events")
         heard_at = time.perf_counter()
         try:
@@ -174,9 +173,9 @@ class RelayTicket:
                 if events:
                     self._say(events)
                     await self._has_room()
-        except httpx.ReadTimeout as error:
+        except Silent as error:
             raise UpstreamStalled("idle", time.perf_counter() - self._asked_at, answering.upstream) from error
-        except httpx.HTTPError as error:
+        except LineFault as error:
             if not reader.is_complete:
                 raise broken(
                     f"the connection broke {time.perf_counter() - heard_at:.1f} s after its last words"

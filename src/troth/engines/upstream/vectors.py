@@ -15,12 +15,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
 import numpy as np
 
 from troth.domain.vectors import EmbedJob, Item, RerankJob, Rows, Values
 from troth.engines.base import VectorFacts
 from troth.engines.upstream.health import name_of
+from troth.engines.upstream.line import LineFault, Silent
 from troth.engines.upstream.options import UpstreamOptions
 from troth.engines.upstream.reading import broken
 from troth.engines.upstream.remote import Remote
@@ -171,13 +171,13 @@ class UpstreamVectors(Remote):
 
 async def _content(answering: Answering, started: float) -> bytes:
     try:
-        return await answering.response.aread()
-    except httpx.ReadTimeout as fault:
+        return await answering.reply.read()
+    except Silent as fault:
         raise UpstreamStalled("idle", time.monotonic() - started, answering.upstream) from fault
-    except httpx.HTTPError as fault:
+    except LineFault as fault:
         raise broken("it ended before its end") from fault
     finally:
-        await answering.close()
+        answering.close()
 
 
 def _judged(content: bytes, read: Any) -> tuple[Values, int]:
