@@ -78,7 +78,7 @@ class Conversation:
         if isinstance(engine, Relays):
             plan = self.prompts.arranged(plan)
             engine.check(plan)
-            return Prepared(plan, relayed(plan, engine.report().context_tokens), engine)
+            return Prepared(plan, relayed(plan, engine.context_tokens), engine)
         with self.engines.held(plan.model.id):
             gaze = await self.media.look(plan, engine.sight, encodes=True)
             prompt = await self.prompts.render(

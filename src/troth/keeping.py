@@ -233,12 +233,11 @@ class KeptEngines:
 
         Requests share one look, which is not repeated for some seconds, and wait for it no longer than a bound.
         """
-        remotes = [
-            kept.remote
-            for kept in self._kept.values()
-            if kept.remote is not None and kept.remote.report().status == "ready"
-        ]
-        if not name or not remotes or name.startswith(VIRTUAL) or self._is_known(name):
+        if not name or name.startswith(VIRTUAL) or self._is_known(name):
+            return
+        found = [kept.remote for kept in self._kept.values() if kept.remote is not None]
+        remotes = [remote for remote in found if remote.report().status == "ready"]
+        if not remotes:
             return
         if self._look is None or (self._look.done() and time.monotonic() - self._looked_at > LOOK_AGAIN_SECONDS):
             self._look = asyncio.gather(*(remote.refresh() for remote in remotes), return_exceptions=True)

@@ -55,7 +55,7 @@ class Tokens:
         answer: dict[str, Any] = {
             "tokens": ids,
             "count": len(ids),
-            "max_model_len": _context_tokens(engine),
+            "max_model_len": engine.context_tokens,
         }
         if vocabulary is not None and body.with_pieces:
             answer["tokens"] = [{"id": token, "piece": _piece(token, vocabulary)} for token in ids]
@@ -93,7 +93,7 @@ class Tokens:
                 "model": model.id,
                 "tokenizer_class": model.engine,
                 "vocab_size": vocabulary.size,
-                "model_max_length": _context_tokens(engine),
+                "model_max_length": engine.context_tokens,
                 "bos_token": vocabulary.bos_text,
                 "eos_token": vocabulary.eos_text,
                 "bos_token_id": _id(vocabulary.bos_text, vocabulary),
@@ -116,11 +116,6 @@ def _vocabulary(model: ServedModel, engine: Generates | Relays) -> Vocabulary:
     if isinstance(engine, Relays):
         raise NotImplementedHere(f"The model {model.id} is behind another server, which does not tell its vocabulary.")
     return engine.vocabulary
-
-
-def _context_tokens(engine: Generates | Relays) -> int:
-    """Tokens of one sequence; 0 when another server does not tell."""
-    return engine.report().context_tokens if isinstance(engine, Relays) else engine.context_tokens
 
 
 def source_of(body: TokenizeRequest, given: frozenset[str]) -> Source:

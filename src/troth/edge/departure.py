@@ -36,7 +36,8 @@ async def _departure(receive: Receive) -> None:
 
 async def _ended(task: asyncio.Task[Any]) -> None:
     """The task is over, cancelled if need be, and whatever it raised meanwhile is settled."""
-    task.cancel()
-    await asyncio.wait((task,))
+    if not task.done():
+        task.cancel()
+        await asyncio.wait((task,))
     if not task.cancelled():
         task.exception()

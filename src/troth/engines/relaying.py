@@ -29,6 +29,11 @@ class Relays(ABC):
     def report(self) -> EngineReport:
         """What is known of that server now, without asking it."""
 
+    @property
+    @abstractmethod
+    def context_tokens(self) -> int:
+        """Tokens of one sequence there; 0 when that is not known."""
+
     @abstractmethod
     def check(self, plan: Plan) -> None:
         """Nothing of the plan would be dropped there. Raises Unsupported or NotImplementedHere, without asking it."""

@@ -180,6 +180,11 @@ class WatchedRelay(Relays):
         """As the engine's own."""
         return self._engine.report()
 
+    @property
+    def context_tokens(self) -> int:
+        """As the engine's own."""
+        return self._engine.context_tokens
+
     def check(self, plan: Plan) -> None:
         """As the engine's own."""
         self._engine.check(plan)

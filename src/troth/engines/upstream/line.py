@@ -7,6 +7,7 @@ Everything here runs on the event loop.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
@@ -36,7 +37,11 @@ class Silent(LineFault):
 
 
 class Broken(LineFault):
-    """The connection ended too early, takes nothing any more, or what came over it is no HTTP."""
+    """The connection ended too early, or what came over it is no HTTP."""
+
+
+class Untaken(Broken):
+    """What is sent is not taken any more."""
 
 
 class Reply:
@@ -89,6 +94,8 @@ class Line:
         """The answer to a JSON text. Raises LineFault. A kept connection that is closed over there is tried again."""
         try:
             return await self._ask("POST", url, body)
+        except Untaken:
+            raise
         except Broken:
             return await self._ask("POST", url, body)
 
@@ -141,7 +148,7 @@ class Line:
                 sending = self._pieces(body, pause)
                 return await session.request(method, url, data=sending, headers=headers, allow_redirects=False)
         except TimeoutError as fault:
-            raise Broken("nothing is taken any more") from fault
+            raise Untaken("nothing is taken any more") from fault
 
     async def _pieces(self, body: bytes, pause: asyncio.Timeout) -> AsyncIterator[bytes]:
         """The body; `pause` ends the request when a piece is not taken in time."""
@@ -151,11 +158,19 @@ class Line:
             yield body[start : start + PIECE_BYTES]
         pause.reschedule(None)
 
+    def _socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        """A socket that the system itself closes when what was sent is not taken: asyncio would wait for that."""
+        family, kind, protocol, _, _ = address
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(self._write_seconds * 1000))
+        return made
+
     def _opened(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # _places counts
                 keepalive_timeout=self._keep_seconds,
+                socket_factory=self._socket,
                 ssl=httpx.create_ssl_context(trust_env=False) if self._has_tls else True,
             ),
             headers=self._headers,

@@ -80,7 +80,7 @@ class Remote(ABC):
             load_progress=0.0 if status == "loading" else 1.0,
             fault="; ".join(faults) if status == "unreached" else None,
             slots=sum(map(slots_of, replicas)),
-            context_tokens=self._context_tokens,
+            context_tokens=self.context_tokens,
             running=self._running,
             details={
                 "build": f"upstream {self.kind.name}",
@@ -112,8 +112,8 @@ class Remote(ABC):
         return name if name is None or not name.startswith("/") else name.rpartition("/")[2]
 
     @property
-    def _context_tokens(self) -> int:
-        """The smallest that a replica tells."""
+    def context_tokens(self) -> int:
+        """Tokens of one sequence, the smallest that a replica tells; 0 when none does."""
         told = [context for each in self._replicas.all if (context := context_of(each, self.options))]
         return min(told, default=0)
 

@@ -89,12 +89,12 @@ class UpstreamVectors(Remote):
             if self._facts is not None:
                 return
             if not self._embeds:
-                self._facts = VectorFacts(tokens_max=self._context_tokens, gives_shares=self.options.server != RAW)
+                self._facts = VectorFacts(tokens_max=self.context_tokens, gives_shares=self.options.server != RAW)
                 return
             (vector,), _ = await self._vectors([PROBE])
             is_unit = bool(abs(float(np.linalg.norm(vector)) - 1) < UNIT_TOLERANCE)
             self._facts = VectorFacts(
-                tokens_max=self._context_tokens,
+                tokens_max=self.context_tokens,
                 dimensions=len(vector),
                 normalizes=self.options.server == RAW or is_unit,
             )

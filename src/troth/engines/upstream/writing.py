@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from troth.domain import Form, Gap, Medium, Plan, RawText, Talk, Thinking, Tool, Turn
@@ -97,7 +98,7 @@ def _check_talk(talk: Talk, plan: Plan, target: Target) -> None:
 def _check_variables(talk: Talk, plan: Plan, target: Target) -> None:
     """Every variable that is handed to the template is read by it; a switch of reasoning may be unknown where there
     is none, or nothing but reasoning."""
-    words = set(re.findall(r"\w+", target.template or ""))
+    words = _words_of(target.template or "")
     thinking = talk.thinking
     for name, value in _variables(talk, target.kind).items():
         if name in words or (name == "enable_thinking" and (value is False or words & {"think", "thinking"})):
@@ -106,6 +107,11 @@ def _check_variables(talk: Talk, plan: Plan, target: Target) -> None:
         raise _refused(field, "has a chat template that does not read it", plan, target.kind)
     if thinking.effort is not None and not thinking.effort_is_wish and "reasoning_effort" not in words:
         raise _refused(thinking.field, "has a chat template without levels of reasoning", plan, target.kind)
+
+
+@lru_cache(maxsize=64)
+def _words_of(template: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", template))
 
 
 def _is_off_effort(thinking: Thinking, kind: Kind) -> bool:
