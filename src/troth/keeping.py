@@ -13,7 +13,7 @@ from troth.config.models import ModelSettings
 from troth.config.schema import Config
 from troth.domain import ServedModel
 from troth.engines import registry
-from troth.engines.base import CacheReport, Embeds, Engine, Generates, Relays, RelaysVectors, Reranks
+from troth.engines.base import CacheReport, Classifies, Embeds, Engine, Generates, Relays, RelaysVectors, Reranks
 from troth.engines.child import Isolated
 from troth.errors import EngineFault, NotImplementedHere, Unavailable
 from troth.fleet.backoff import BackOff
@@ -205,6 +205,12 @@ class KeptEngines:
     async def reranker(self, model: str) -> Reranks:
         """The engine of this rerank model, once it answers. Raises Unavailable or LoadFailed."""
         return await self._vectors(model)
+
+    async def classifier(self, model: str) -> Classifies:
+        """The engine of this model that looks at pictures, once it answers. Raises Unavailable or LoadFailed."""
+        lane = await self._vectors(model)
+        assert isinstance(lane, VectorLane)
+        return lane
 
     async def _vectors(self, model: str) -> VectorLane | RelaysVectors:
         await self._fleet.ready(model)

@@ -1,16 +1,17 @@
-"""Moderation by a guard model or a classifier: how likely each verdict is, and what is wrong where something is.
+"""Moderation by a guard model or classifiers: how likely each verdict is, and what is wrong where something is.
 
-A guard is made to say its verdicts, so that the probabilities are those of its own words; nothing is sampled.
+A guard is made to say its verdicts, so that the probabilities are those of its own words; nothing is sampled. Pictures
+are looked at by a classifier of pictures, whoever judges the text beside them, and what both find is one judgement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from troth.conversation import Conversation
 from troth.domain import Account, Ask, Tag, Talk
-from troth.domain.moderating import Judgement, ModerateAsk, Subject
+from troth.domain.moderating import Judgement, Looked, ModerateAsk, Subject, Verdicts
 from troth.domain.vectors import EmbedJob
 from troth.errors import BadRequest, NotImplementedHere, Unsupported
 from troth.policy.classifiers import Classifier
@@ -20,6 +21,7 @@ from troth.scoring import score
 from troth.vectors import Vectors
 
 KIND = "moderation"
+NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,16 @@ class ModerationLimits:
 
     inputs_max: int = 64
     threshold: float = 0.5  # a category is wrong from this share of all that is wrong
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judges:
+    """Who judges a request; `model` is whom the answer names."""
+
+    model: str
+    route: str
+    of_texts: str | None
+    of_pictures: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ class Moderations:
     classifiers: Mapping[str, Classifier]  # by model id
     limits: ModerationLimits
 
-    async def moderate(self, ask: ModerateAsk, account: Account) -> list[Judgement]:
+    async def moderate(self, ask: ModerateAsk, account: Account) -> Verdicts:
         """Every subject judged, in their order. Raises BadRequest and what a conversation raises."""
         if len(ask.subjects) > self.limits.inputs_max:
             raise BadRequest(
@@ -49,13 +61,64 @@ class Moderations:
                 param="input",
                 details={"limit": self.limits.inputs_max},
             )
-        model, route = self.conversation.policy.pick(ask.model, KIND, ask.given)
-        if (classifier := self.classifiers.get(model.id)) is not None:
-            account.model, account.route = model.id, route
+        judges = self._judges(ask)
+        account.model, account.route = judges.model, judges.route
+        found: list[list[Judgement]] = [[] for _ in ask.subjects]
+        if judges.of_pictures is not None:
+            await self._look(ask, judges.of_pictures, found, account)
+            ask = replace(ask, subjects=[_unseen(subject) for subject in ask.subjects])
+        if judges.of_texts is not None:
+            said = [index for index, subject in enumerate(ask.subjects) if subject.has_text or subject.media]
+            asked = replace(ask, subjects=[ask.subjects[index] for index in said], model=judges.of_texts)
+            for index, judgement in zip(said, await self._read(asked, account), strict=True):
+                found[index].insert(0, judgement)
+        account.model, account.route, account.finish = judges.model, judges.route, "stop"
+        return Verdicts(judgements=[joined(each) for each in found], image_model=judges.of_pictures)
+
+    def _judges(self, ask: ModerateAsk) -> Judges:
+        """Who judges what: the named model what it can, the first that can what it cannot.
+
+        Raises BadRequest where the named model would judge nothing, and as `Policy.pick` does.
+        """
+        model, route = self.conversation.policy.pick(ask.model, KIND, ask.given if ask.model is not None else NOTHING)
+        kind = [each for each in (*self.guards, *self.classifiers) if each not in self._lookers]
+        readers = sorted(kind, key=lambda each: each != model.id)
+        lookers = sorted(self._lookers, key=lambda each: each != model.id)
+        has_media = any(subject.media for subject in ask.subjects)
+        has_text = any(subject.has_text for subject in ask.subjects) or (has_media and not lookers)
+        of_texts = readers[0] if has_text and readers else None
+        of_pictures = lookers[0] if has_media and lookers else None
+        path = ask.subjects[0].path
+        if has_text and of_texts is None:
+            raise BadRequest(f"{path}: {model.id} looks at pictures, and no model here judges texts.", param=path)
+        if ask.model is not None and model.id not in (of_texts, of_pictures):
+            what = "looks at pictures" if model.id in self._lookers else "reads texts"
+            raise BadRequest(f"{path}: the model {model.id} {what}, and there is none.", param="model")
+        first = of_texts or of_pictures
+        assert first is not None
+        if ask.model is None:
+            self.conversation.policy.pick(first, KIND, ask.given)
+        return Judges(model=first, route=route, of_texts=of_texts, of_pictures=of_pictures)
+
+    @property
+    def _lookers(self) -> list[str]:
+        return [model for model, classifier in self.classifiers.items() if classifier.looks]
+
+    async def _look(self, ask: ModerateAsk, model: str, found: list[list[Judgement]], account: Account) -> None:
+        """What is shown, by a classifier of pictures; each judgement is in `found` at the place of its subject."""
+        media = [(index, medium) for index, subject in enumerate(ask.subjects) for medium in subject.media]
+        prepare = self.conversation.media.prepare
+        rows = await self.vectors.look(model, lambda form: prepare([each for _, each in media], form), account)
+        for (index, _), numbers in zip(media, rows.values, strict=True):
+            found[index].append(self.classifiers[model].judge(numbers, self.limits.threshold))
+
+    async def _read(self, ask: ModerateAsk, account: Account) -> list[Judgement]:
+        """What is said, by a guard or a classifier."""
+        assert ask.model is not None
+        if (classifier := self.classifiers.get(ask.model)) is not None:
             return await self._classified(ask, classifier, account)
         judged = [await self._judge(subject, ask, account) for subject in ask.subjects]
         account.prompt_tokens = sum(tokens for _, tokens in judged)
-        account.finish = "stop"
         return [judgement for judgement, _ in judged]
 
     async def _judge(self, subject: Subject, ask: ModerateAsk, account: Account) -> tuple[Judgement, int]:
@@ -80,20 +143,23 @@ class Moderations:
             labels=labels,
             categories={name: share * (1 - labels[guard.safe]) for name, share in found.items()},
             wrong=frozenset(wrong if flagged else ()),
+            applied={name: ("text",) if name in guard.categories.values() else () for name in found},
         )
         return judgement, verdicts.usage.prompt_tokens
 
     async def _classified(self, ask: ModerateAsk, classifier: Classifier, account: Account) -> list[Judgement]:
         """Every subject by a classifier, which reads a conversation as its messages one under the other."""
         for subject in ask.subjects:
-            if media := Talk(subject.turns).media:
-                where = media[0].path
+            if subject.media:
+                where = subject.media[0].path
                 raise Unsupported(
                     f"{where}: pictures and sounds are not judged here; send the text alone.", param=where
                 )
         texts = tuple("\n".join(turn.text for turn in subject.turns) for subject in ask.subjects)
         path, _, place = ask.subjects[0].path.partition(".")
-        rows = await self.vectors.read(account.model, EmbedJob(items=texts, is_list=bool(place), field=path), account)
+        assert ask.model is not None
+        job = EmbedJob(items=texts, is_list=bool(place), field=path)
+        rows = await self.vectors.read(ask.model, job, account)
         return [classifier.judge(logits, self.limits.threshold) for logits in rows.values]
 
     def _guard(self, ask: Ask) -> Guard:
@@ -102,3 +168,29 @@ class Moderations:
         if name is None:
             raise NotImplementedHere(f"The model {model.id} has no `guard` that says how it answers.", param="model")
         return GUARDS[name]
+
+
+def _unseen(subject: Subject) -> Subject:
+    """What is said in it, once what is shown has been judged."""
+    return replace(subject, turns=tuple(replace(turn, media=()) for turn in subject.turns))
+
+
+def joined(found: Sequence[Judgement]) -> Judgement:
+    """One judgement of a subject of which each part was judged: what is wrong with one is wrong with it."""
+    worst = next((each for each in found if each.flagged), found[0])
+    labels: dict[str, float] = {}
+    categories: dict[str, float] = {}
+    applied: dict[str, tuple[Looked, ...]] = {}
+    for each in found:
+        for told, into in ((each.labels, labels), (each.categories, categories)):
+            into.update({name: max(share, into.get(name, 0.0)) for name, share in told.items()})
+        for name, looked in each.applied.items():
+            applied[name] = tuple(dict.fromkeys((*applied.get(name, ()), *looked)))
+    return Judgement(
+        flagged=worst.flagged,
+        label=worst.label,
+        labels=labels,
+        categories=categories,
+        wrong=frozenset().union(*(each.wrong for each in found)),
+        applied=applied,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from troth.config.schema import Config
 from troth.dialects.served import ServerFacts
 from troth.edge.settings import EdgeSettings
+from troth.engines import registry
 from troth.fleet.backoff import BackOffLimits
 from troth.fleet.fleet import FleetSettings
 from troth.media.settings import MediaSettings
@@ -47,6 +48,7 @@ def classifiers(config: Config) -> dict[str, Classifier]:
             activation=model.options.activation,
             safe_labels=frozenset(model.options.safe_labels),
             categories=model.options.categories,
+            looks=registry.looks(model.engine, model.kind),
         )
         for model in config.models
         if model.kind == "moderation" and model.guard is None

@@ -6,18 +6,19 @@ Ask ── policy ──► items ── engine ──► rows ── reply ─�
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from troth.domain import Account
-from troth.domain.vectors import EmbedAsk, EmbedJob, RerankAsk, RerankJob, Rows, Values
-from troth.engines.base import Embeds, Reranks
+from troth.domain.vectors import EmbedAsk, EmbedJob, PictureForm, Planes, RerankAsk, RerankJob, Rows, Values
+from troth.engines.base import Classifies, Embeds, Reranks
 from troth.errors import Refusal
 from troth.policy.decide import Policy
 from troth.policy.vectors import VectorLimits, checked_documents, checked_items, settled_norm
 from troth.reply.vectors import as_shares, scaled
 
+Show = Callable[[PictureForm], Awaitable[Sequence[Planes]]]
 Served = Callable[[str, Rows, float], None]  # the model, what it gave, and the seconds from arrival to then
 
 
@@ -29,6 +30,9 @@ class Engines(Protocol):
 
     async def reranker(self, model: str) -> Reranks:
         """The engine of this rerank model, once it answers."""
+
+    async def classifier(self, model: str) -> Classifies:
+        """The engine of this model that looks at pictures, once it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,13 @@ class Vectors:
         """The numbers that a model gives for texts, as it gives them. Raises any Refusal."""
         engine = await self.engines.embedder(model)
         return await self._told(model, account, engine.embed(job))
+
+    async def look(self, model: str, show: Show, account: Account) -> Rows:
+        """The numbers that a model gives for pictures, which `show` makes as it wants them. Raises any Refusal."""
+        engine = await self.engines.classifier(model)
+        assert engine.facts.picture is not None
+        pictures = await show(engine.facts.picture)
+        return await self._told(model, account, engine.classify(pictures))
 
     async def rerank(self, ask: RerankAsk, account: Account) -> Ranked:
         """The scores of the documents. Raises any Refusal."""

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: a26867a217e80cece7dac96aa8c395e7007e25a2d8cc028bdc15e6328dcd813a; datamodel-code-generator 0.89.0
+sha256 of openapi/: 05be4c569df5d32644a8ab20b5b9ab0367b92a9694993b21004b8411f836e6d7; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1645,12 +1645,12 @@ class MessagesRequest(SamplingFields, BudgetFields, EditorFields, BookkeepingFie
 
 
 class ModerationRequest(ContractModel):
-    """Texts, or a conversation, to be judged."""
+    """Texts, pictures, or a conversation, to be judged."""
 
     model: Annotated[str | None, Field(max_length=512)] = None
-    "Which guard; OpenAI's own names mean the default one."
+    "Which guard or classifier; OpenAI's own names mean the default ones. What it cannot read or look at, the first that can judges."
     input: Any | None = None
-    "A text, a list of texts, each judged by itself, or a list of text parts that are judged as one."
+    "A text, a list of texts, each judged by itself, or a list of parts, texts and pictures, that are judged as one."
     messages: Annotated[
         list[
             Annotated[

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: a26867a217e80cece7dac96aa8c395e7007e25a2d8cc028bdc15e6328dcd813a; datamodel-code-generator 0.89.0
+sha256 of openapi/: 05be4c569df5d32644a8ab20b5b9ab0367b92a9694993b21004b8411f836e6d7; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ OPERATIONS: dict[str, Operation] = {
         media=("application/json",),
         streams=False,
         open=False,
-        summary="Whether texts are safe, by a guard model.",
+        summary="Whether texts and pictures are safe, by a guard model or by classifiers.",
     ),
     "decide": Operation(
         id="decide",

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: a26867a217e80cece7dac96aa8c395e7007e25a2d8cc028bdc15e6328dcd813a; datamodel-code-generator 0.89.0
+sha256 of openapi/: 05be4c569df5d32644a8ab20b5b9ab0367b92a9694993b21004b8411f836e6d7; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -686,8 +686,8 @@ class ModerationResult(ContractModel):
     "What is wrong, in OpenAI's words, and the guard's own where OpenAI has none."
     category_scores: dict[str, ModerationResultCategoryScoresAdditionalProperty]
     "How likely each is what is wrong."
-    category_applied_input_types: dict[str, list[Literal["text"]]]
-    "What was looked at."
+    category_applied_input_types: dict[str, list[Literal["text", "image"]]]
+    "What each was looked for in; in nothing, where no label of the models that judged means it."
     label: str
     "The guard's verdict."
     label_scores: dict[str, ModerationResultLabelScoresAdditionalProperty]
@@ -1567,7 +1567,9 @@ class Moderation(ContractModel):
     id: str
     "Of this answer."
     model: str
-    "Who judged."
+    "Who judged: the texts, or, where there were none, the pictures."
+    image_model: str | None = None
+    "Who judged the pictures; absent without any."
     results: list[ModerationResult]
     "One for each input, in their order."
     usage: ModerationUsage | None = None

@@ -10,7 +10,8 @@ from typing import Any
 
 from troth._generated.models import ModerationRequest
 from troth.dialects.chat_request import turns_of
-from troth.domain import Answer, Call, Turn, Whole
+from troth.dialects.parts import Parts
+from troth.domain import Answer, Call, Medium, Turn, Whole
 from troth.domain.moderating import Judgement, ModerateAsk, Subject
 from troth.errors import BadRequest
 from troth.moderating import Moderations
@@ -27,12 +28,13 @@ class ModerationRoutes:
 
     async def moderate(self, call: Call) -> Answer:
         """One result for each input. Raises BadRequest and what a conversation raises."""
-        judged = await self._moderations.moderate(read(call.body, call.given, call.caller), call.account)
+        verdicts = await self._moderations.moderate(read(call.body, call.given, call.caller), call.account)
         return Whole(
             {
                 "id": f"modr-{secrets.token_hex(12)}",
                 "model": call.account.model,
-                "results": [_result(each) for each in judged],
+                **({"image_model": verdicts.image_model} if verdicts.image_model is not None else {}),
+                "results": [_result(each) for each in verdicts.judgements],
                 "usage": {
                     "prompt_tokens": call.account.prompt_tokens,
                     "total_tokens": call.account.prompt_tokens,
@@ -51,7 +53,7 @@ def read(body: ModerationRequest, given: frozenset[str], caller: str = "") -> Mo
                 param="messages",
                 code="conflicting_values",
             )
-        subjects = [Subject(turns=turns_of(body.messages), path="messages")]
+        subjects = [_something(Subject(turns=turns_of(body.messages), path="messages"))]
     else:
         subjects = _subjects(body.input)
     return ModerateAsk(subjects=subjects, model=model, given=given, owner=caller, strict=bool(body.strict))
@@ -61,21 +63,38 @@ def _subjects(value: Any) -> list[Subject]:
     if isinstance(value, str):
         return [_text(value, "input")]
     if not isinstance(value, list) or not value:
-        raise BadRequest("`input` is a text, a list of texts, or a list of text parts.", param="input")
+        raise BadRequest("`input` is a text, a list of texts, or a list of parts.", param="input")
     if all(isinstance(each, str) for each in value):
         return [_text(each, f"input.{index}") for index, each in enumerate(value)]
-    parts = [_part(each, f"input.{index}") for index, each in enumerate(value)]
-    return [_text("\n".join(parts), "input")]
+    parts = Parts()
+    for index, each in enumerate(value):
+        _add(parts, each, f"input.{index}")
+    return [_something(Subject(turns=(Turn(role="user", **parts.said()),), path="input"))]
 
 
-def _part(value: Any, path: str) -> str:
+def _something(subject: Subject) -> Subject:
+    if not subject.has_text and not subject.media:
+        raise BadRequest(f"{subject.path}: there is nothing to judge.", param=subject.path)
+    return subject
+
+
+def _add(parts: Parts, value: Any, path: str) -> None:
+    """One part of OpenAI's: {type: text, text} or {type: image_url, image_url: {url}}."""
     kind = value.get("type") if isinstance(value, dict) else None
-    if kind == "image_url":
-        raise BadRequest(f"{path}: pictures are not judged here; send the text alone.", param=path)
-    if kind != "text" or not isinstance(value.get("text"), str):
-        raise BadRequest(f"{path}: a part is {{type: text, text: …}}, or all of `input` is texts.", param=path)
-    text: str = value["text"]
-    return text
+    if kind == "text" and isinstance(value.get("text"), str):
+        parts.say(value["text"])
+        return
+    shown = value.get("image_url") if kind == "image_url" else None
+    url = shown.get("url") if isinstance(shown, dict) else shown
+    if isinstance(url, str):
+        where = f"{path}.image_url.url" if isinstance(shown, dict) else f"{path}.image_url"
+        parts.show(Medium(kind="image", source=url, path=where))
+        return
+    raise BadRequest(
+        f"{path}: a part is {{type: text, text: …}} or {{type: image_url, image_url: {{url: …}}}}, "
+        "or all of `input` is texts.",
+        param=path,
+    )
 
 
 def _text(text: str, path: str) -> Subject:
@@ -90,7 +109,7 @@ def _result(judgement: Judgement) -> dict[str, Any]:
         "flagged": judgement.flagged,
         "categories": {name: name in judgement.wrong for name in names},
         "category_scores": {name: round(share, DIGITS) for name, share in names.items()},
-        "category_applied_input_types": {name: ["text"] for name in names},
+        "category_applied_input_types": {name: list(judgement.applied.get(name, ())) for name in names},
         "label": judgement.label,
         "label_scores": {name: round(share, DIGITS) for name, share in judgement.labels.items()},
     }

@@ -1,9 +1,10 @@
-"""Texts as vectors and by their relevance: what is asked, what a model reads, and what it gives."""
+"""Texts as vectors and by their relevance, and pictures as classifiers see them: what is asked, read and given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from troth.domain.media import TokenIds
 
 Values = npt.NDArray[np.float32]  # [sequences, numbers of each]
+Planes = npt.NDArray[np.float32]  # [height, width, 3]: a picture as a classifier looks at it
+Resample = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 Item = str | tuple[int, ...]  # a text, or token ids that are taken as they are
 
 
@@ -68,9 +71,24 @@ class RerankJob:
         return f"{self.field}.{index}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureForm:
+    """How a classifier wants to be shown a picture; names are those of preprocessor_config.json."""
+
+    height: int
+    width: int
+    resize: int | None  # what it is scaled to before its middle is taken; None: it is scaled to height × width
+    keep_ratio: bool  # its shorter side is scaled to `resize`, the other one with it
+    resample: Resample
+    is_bgr: bool  # the order of the channels, and of the two below
+    rescale_factor: float  # of values from 0 to 255
+    image_mean: tuple[float, float, float]  # taken off after that
+    image_std: tuple[float, float, float]  # what is left is divided by it
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One sequence that a model reads as a whole.
+    """One sequence that a model reads as a whole, or one picture that it looks at.
 
     A cut takes tokens away between the first `head` and the last `tail` of them, from the end.
     """
@@ -80,6 +98,7 @@ class Reading:
     tail: int = 0
     types: TokenIds | None = None  # the type of each token, for models that tell two texts apart by it
     cut_from: int | None = None  # its length before it was cut
+    planes: Planes | None = None  # the picture; then there are no tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ in it becomes guarded for every request routed to this engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -27,7 +26,7 @@ from troth.domain import (
     TokenIds,
     TokenLogprob,
 )
-from troth.domain.vectors import EmbedJob, Item, Reading, RerankJob, Rows, Values
+from troth.domain.vectors import EmbedJob, Item, Planes, Reading, RerankJob, Rows, Values
 from troth.engines.relaying import (
     Relays as Relays,
 )
@@ -45,6 +44,9 @@ from troth.engines.reports import (
 )
 from troth.engines.reports import (
     SlotReport as SlotReport,
+)
+from troth.engines.reports import (
+    VectorFacts as VectorFacts,
 )
 from troth.engines.sight import Sees
 from troth.errors import EngineFault
@@ -127,17 +129,6 @@ class Generates(Engine, Protocol):
         """The job is in the line. Raises QueueFull, or Unavailable while loading. Called on the event loop."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorFacts:
-    """What a loaded model of vectors or of relevance is; fixed until it is stopped."""
-
-    tokens_max: int  # of one sequence, what the model puts around a text included
-    dimensions: int = 1  # numbers of a vector
-    pooling: str = ""  # how a vector is made of those of its tokens
-    normalizes: bool = True  # vectors have length 1 unless a request says otherwise
-    gives_shares: bool = False  # its scores are from 0 to 1 as they are
-
-
 @runtime_checkable
 class Embeds(Engine, Protocol):
     """An engine that gives texts as vectors."""
@@ -152,6 +143,18 @@ class Embeds(Engine, Protocol):
         Raises BadRequest naming an item that cannot be read, QueueFull, QueueTimeout, Unavailable, EngineFault. When
         the caller stops waiting, what is not computed yet never is.
         """
+
+
+@runtime_checkable
+class Classifies(Engine, Protocol):
+    """An engine that looks at pictures."""
+
+    @property
+    def facts(self) -> VectorFacts:
+        """What the loaded model is. Raises Unavailable while it loads."""
+
+    async def classify(self, pictures: Sequence[Planes]) -> Rows:
+        """The model's numbers for each picture. Raises and stops as `Embeds.embed` does."""
 
 
 @runtime_checkable
@@ -177,19 +180,12 @@ class RelaysVectors(Embeds, Reranks, Protocol):
 
 
 class Encoder(Protocol):
-    """One model that reads whole sequences. `encode` is for one thread, `read` and `pair` for another."""
+    """One model that reads whole sequences, or looks at pictures. `encode` is for one thread."""
 
     facts: VectorFacts
-    vocabulary_size: int
     batch_tokens: int  # the most that several sequences together have; a longer one is a batch by itself
     batch_sequences: int
     pads: bool  # the sequences of a batch take as much as the longest of them
-
-    def read(self, items: Sequence[Item]) -> list[Reading]:
-        """Each item as the model reads it. Control tokens in texts are tokens; ids, known to exist, are as they are."""
-
-    def pair(self, query: str, documents: Sequence[str]) -> list[Reading]:
-        """The query with each document, as the model reads them. Control tokens in texts are text."""
 
     def encode(self, batch: Sequence[Reading]) -> Values:
         """A row of `facts.dimensions` numbers for each sequence. Blocks."""
@@ -199,6 +195,19 @@ class Encoder(Protocol):
 
     def close(self) -> None:
         """All memory is given back."""
+
+
+@runtime_checkable
+class TextEncoder(Encoder, Protocol):
+    """An encoder of texts. `read` and `pair` are for another thread than `encode`."""
+
+    vocabulary_size: int
+
+    def read(self, items: Sequence[Item]) -> list[Reading]:
+        """Each item as the model reads it. Control tokens in texts are tokens; ids, known to exist, are as they are."""
+
+    def pair(self, query: str, documents: Sequence[str]) -> list[Reading]:
+        """The query with each document, as the model reads them. Control tokens in texts are text."""
 
 
 @runtime_checkable

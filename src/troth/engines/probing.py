@@ -26,6 +26,11 @@ def batch_difference(
         if batch and sum(len(each.tokens) for each in batch) + length > tokens_max:
             break  # a batch of this many tokens always fits
         batch.append(Reading(chance.integers(0, vocabulary_size, length, dtype=np.int32)))
+    return difference(encode, batch)
+
+
+def difference(encode: Callable[[Sequence[Reading]], Values], batch: Sequence[Reading]) -> float:
+    """How far the first two rows of this batch are from those of the same sequences computed alone."""
     alone = np.vstack([encode([reading]) for reading in batch[:2]]).astype(np.float64)
     beside = encode(batch)[:2].astype(np.float64)
     sizes = np.maximum(np.linalg.norm(alone, axis=1), np.finfo(np.float32).tiny)

@@ -30,6 +30,7 @@ class Registration:
     relay_vectors: Callable[[str, BaseModel], RelaysVectors] | None = None
     sampling: Callable[[BaseModel], frozenset[str]] | None = None  # the values that it takes; None: all of them
     reads_whole: bool = False  # it gives numbers for texts: it makes an `Encodes`, or stands for one
+    looks: bool = False  # at pictures, and reads no texts
     tokenizer: bool = False  # it needs a file with the tokenizer
     isolates: bool = False  # it may live in a process of its own: it pickles, and what it does crosses over
     uncarried: Mapping[str, str] = field(default_factory=dict)  # but for these options, each with what it is for
@@ -96,6 +97,19 @@ def _onnx_classifier_options() -> type[BaseModel]:
     from troth.engines.onnx import OnnxClassifierOptions
 
     return OnnxClassifierOptions
+
+
+def _onnx_vision_options() -> type[BaseModel]:
+    from troth.engines.onnx import OnnxVisionOptions
+
+    return OnnxVisionOptions
+
+
+def _onnx_vision(path: Path, options: BaseModel, beside: Beside) -> Encodes:
+    from troth.engines.onnx import OnnxVisionOptions
+    from troth.engines.onnx.vision import OnnxVision
+
+    return OnnxVision(path, cast(OnnxVisionOptions, options))
 
 
 def _onnx(kind: str) -> Callable[[Path, BaseModel, Beside], Encodes]:
@@ -199,6 +213,16 @@ REGISTRY: dict[str, tuple[Registration, ...]] = {
         Registration((kind,), options, _vector_honours(kind), _onnx(kind), reads_whole=True, tokenizer=True)
         for kind, options in ONNX_OPTIONS.items()
     ),
+    "onnx_vision": (
+        Registration(
+            ("moderation",),
+            _onnx_vision_options,
+            _vector_honours("moderation"),
+            _onnx_vision,
+            reads_whole=True,
+            looks=True,
+        ),
+    ),
     "upstream": (
         Registration(("chat",), _upstream_options, _upstream_honours, relay=_upstream, sampling=_upstream_sampling),
         *(
@@ -245,6 +269,11 @@ def registered(name: str, kind: str) -> Registration:
 def reads_whole(name: str, kind: str) -> bool:
     """True when the engine gives numbers for texts with models of the kind, and continues none."""
     return registered(name, kind).reads_whole
+
+
+def looks(name: str, kind: str) -> bool:
+    """True when the engine looks at pictures with models of the kind, and reads no texts."""
+    return registered(name, kind).looks
 
 
 def honours(name: str, kind: str, options: BaseModel) -> frozenset[str]:

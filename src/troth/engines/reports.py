@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from troth.domain import Sampling
+from troth.domain.vectors import PictureForm
 
 EngineStatus = Literal["loading", "ready", "failed", "stopped", "offline", "unreached"]
 
@@ -95,3 +96,15 @@ class CacheReport:
     disk_stores: int = 0
     disk_evicted: int = 0
     disk_lost: int = 0  # files that were not what they had been
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorFacts:
+    """What a loaded model of vectors or of relevance is; fixed until it is stopped."""
+
+    tokens_max: int  # of one sequence, what the model puts around a text included
+    dimensions: int = 1  # numbers of a vector
+    pooling: str = ""  # how a vector is made of those of its tokens
+    normalizes: bool = True  # vectors have length 1 unless a request says otherwise
+    gives_shares: bool = False  # its scores are from 0 to 1 as they are
+    picture: PictureForm | None = None  # how it wants to be shown pictures; None: it reads texts

@@ -23,11 +23,13 @@ from typing import TypeVar
 import numpy as np
 
 from troth.domain import Embeddings, Medium, Plan, Prompt, Segment, Sight, View
+from troth.domain.vectors import PictureForm, Planes
 from troth.engines.sight import Looked, Sees, SightFault, SightReport
 from troth.errors import BadRequest, EngineFault, QueueFull, Unsupported
 from troth.media.fetching import Fetcher
 from troth.media.kept import Entry, Kept, Key
 from troth.media.pictures import PictureFault, pixels
+from troth.media.prepared import prepared
 from troth.media.reading import WORDS, Reader, refused
 from troth.media.settings import MediaSettings
 from troth.media.sounds import SoundFault, samples
@@ -114,13 +116,19 @@ class MediaRoom:
                     "`options.mmproj` of the model.",
                     param=of_kind[0].path,
                 )
-            if len(of_kind) > limit:
-                name = "images_max" if kind == "image" else "sounds_max"
-                raise BadRequest(
-                    f"{of_kind[limit].path}: the request has {len(of_kind)} {WORDS[kind]}s; this server takes at most "
-                    f"{limit} (media.{name}).",
-                    param=of_kind[limit].path,
-                )
+            self._few_enough(of_kind, kind, limit)
+
+    @staticmethod
+    def _few_enough(media: Sequence[Medium], kind: str, limit: int) -> Sequence[Medium]:
+        """The media of one kind. Raises BadRequest when there are more of them than a request may have."""
+        if len(media) > limit:
+            name = "images_max" if kind == "image" else "sounds_max"
+            raise BadRequest(
+                f"{media[limit].path}: the request has {len(media)} {WORDS[kind]}s; this server takes at most "
+                f"{limit} (media.{name}).",
+                param=media[limit].path,
+            )
+        return media
 
     def _read(self, medium: Medium, fetched: bytes | None, sight: Sees) -> tuple[bytes, bytes]:
         """The bytes of a medium, and what names the view of it. On a thread of this room."""
@@ -135,6 +143,27 @@ class MediaRoom:
                 return sight.look(pixels(data, self._settings))
             return sight.look(samples(data, sight.audio_rate, self._settings.audio_seconds_max))
         except (PictureFault, SoundFault, SightFault) as fault:
+            raise refused(medium, str(fault)) from fault
+
+    async def prepare(self, media: Sequence[Medium], form: PictureForm) -> list[Planes]:
+        """The pictures as a classifier wants to be shown them. Raises BadRequest naming what cannot be used, QueueFull.
+
+        Each is made smaller before the next is read, so that a request holds one of full size at a time.
+        """
+        found = []
+        for medium in self._few_enough(media, "image", self._settings.images_max):
+            if medium.kind != "image":
+                raise refused(medium, "only pictures are judged")
+            fetched = await self._reader.fetch(medium)
+            found.append(await self._aside(partial(self._prepared, medium, fetched, form)))
+        return found
+
+    def _prepared(self, medium: Medium, fetched: bytes | None, form: PictureForm) -> Planes:
+        """On a thread of this room."""
+        data = self._reader.decode(medium) if fetched is None else fetched
+        try:
+            return prepared(pixels(data, self._settings), form)
+        except PictureFault as fault:
             raise refused(medium, str(fault)) from fault
 
     async def _aside(self, work: Callable[[], T]) -> T:

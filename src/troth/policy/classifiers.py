@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from troth.domain.moderating import Judgement
+from troth.domain.moderating import Judgement, Looked
 from troth.domain.vectors import Values
 from troth.policy.guards import OPENAI_CATEGORIES
 
-Activation = Literal["sigmoid", "softmax"]
+Activation = Literal["sigmoid", "softmax", "none"]
 SAFE = "safe"  # the verdict where no label is
 
 
@@ -24,12 +24,13 @@ class Classifier:
     activation: Activation
     safe_labels: frozenset[str]
     categories: Mapping[str, str]  # label → the client's name, where it is another
+    looks: bool = False  # at pictures, and reads no texts
 
     def judge(self, logits: Values, threshold: float) -> Judgement:
-        """The judgement of one text. `logits`: a number for each label.
+        """The judgement of one text or picture. `logits`: a number for each label.
 
         With `softmax` one label is true: the likeliest, and its category is wrong unless it is a safe one; other
-        categories are from `threshold` on, as with `sigmoid`, where labels have nothing to do with each other.
+        categories are from `threshold` on, as without it, where labels have nothing to do with each other.
         """
         likely = dict(zip(self.labels, self._shares(logits), strict=True))
         unsafe = {label: share for label, share in likely.items() if label not in self.safe_labels}
@@ -50,10 +51,14 @@ class Classifier:
             labels=likely,
             categories=categories,
             wrong=frozenset(wrong),
+            applied=self._applied(categories, unsafe),
         )
 
     def _shares(self, logits: Values) -> list[float]:
         numbers = logits.astype(np.float64)
+        if self.activation == "none":
+            within: list[float] = numbers.clip(0.0, 1.0).tolist()
+            return within
         if self.activation == "sigmoid":
             halves: list[float] = (0.5 * (1 + np.tanh(0.5 * numbers))).tolist()  # the sigmoid, without an overflow
             return halves
@@ -63,6 +68,11 @@ class Classifier:
 
     def _name(self, label: str) -> str:
         return self.categories.get(label, label)
+
+    def _applied(self, categories: Iterable[str], unsafe: Iterable[str]) -> dict[str, tuple[Looked, ...]]:
+        known = {self._name(label) for label in unsafe}
+        looked: Looked = "image" if self.looks else "text"
+        return {name: (looked,) if name in known else () for name in categories}
 
     def _categories(self, unsafe: Mapping[str, float]) -> dict[str, float]:
         """OpenAI's names first, then those that OpenAI has no word for."""

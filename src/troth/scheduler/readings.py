@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from troth.domain.vectors import EmbedJob, Item, Reading, RerankJob
-from troth.engines.base import Encoder
+from troth.domain.vectors import EmbedJob, Item, Planes, Reading, RerankJob
+from troth.engines.base import TextEncoder
 from troth.errors import BadRequest, ItemTooLong
 
 NameOf = Callable[[int], str]  # how a refusal names an item
+NO_TOKENS = np.zeros(0, np.int32)
 
 
-def read_items(encoder: Encoder, job: EmbedJob) -> list[Reading]:
+def read_items(encoder: TextEncoder, job: EmbedJob) -> list[Reading]:
     """The items as the model reads them.
 
     Raises BadRequest naming the first item that has an id outside the vocabulary, or is too long to be read.
@@ -24,7 +25,7 @@ def read_items(encoder: Encoder, job: EmbedJob) -> list[Reading]:
     return _fitted(encoder.read(job.items), encoder.facts.tokens_max, job.name_of, truncate=job.truncate)
 
 
-def read_pairs(encoder: Encoder, job: RerankJob) -> list[Reading]:
+def read_pairs(encoder: TextEncoder, job: RerankJob) -> list[Reading]:
     """The query with each document. Raises BadRequest naming the query that is too long, or the first document that is
     too long beside it."""
     (query,) = encoder.read([job.query])
@@ -33,6 +34,11 @@ def read_pairs(encoder: Encoder, job: RerankJob) -> list[Reading]:
         raise ItemTooLong("query", length, tokens_max, "Shorten it.")
     pairs = encoder.pair(job.query, job.documents)
     return _fitted(pairs, encoder.facts.tokens_max, job.name_of, truncate=job.truncate)
+
+
+def read_pictures(pictures: Sequence[Planes]) -> list[Reading]:
+    """The pictures, which were made to fit before."""
+    return [Reading(NO_TOKENS, planes=planes) for planes in pictures]
 
 
 def _check_ids(item: Item, size: int, name: str) -> None:

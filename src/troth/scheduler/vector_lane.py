@@ -13,17 +13,18 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
-from troth.domain.vectors import EmbedJob, Reading, RerankJob, Rows
-from troth.engines.base import Encoder, Encodes, EngineReport, EngineStatus, LoadProgress, VectorFacts
+from troth.domain.vectors import EmbedJob, Planes, Reading, RerankJob, Rows
+from troth.engines.base import Encoder, Encodes, EngineReport, EngineStatus, LoadProgress, TextEncoder, VectorFacts
 from troth.errors import EngineFault, QueueFull, QueueTimeout, Refusal, Unavailable
 from troth.scheduler.lane import LOADING_RETRY_SECONDS, RETRY_SECONDS, SWITCH_INTERVAL_SECONDS
-from troth.scheduler.readings import read_items, read_pairs
+from troth.scheduler.readings import read_items, read_pairs, read_pictures
 from troth.scheduler.scheduler import stopping_fault
 from troth.scheduler.vector_batch import Place, Work, compose
 from troth.scheduler.vector_counters import VectorCounters
@@ -43,7 +44,7 @@ class VectorLaneSettings:
 
 
 class VectorLane:
-    """One engine with its line and its threads: an `Embeds` and a `Reranks` built from an `Encodes`."""
+    """One engine with its line and its threads: an `Embeds`, a `Reranks` and a `Classifies` built from an `Encodes`."""
 
     def __init__(self, name: str, engine: Encodes, settings: VectorLaneSettings) -> None:
         self.name = name
@@ -133,11 +134,15 @@ class VectorLane:
 
     async def embed(self, job: EmbedJob) -> Rows:
         """One vector for each item. Raises as `Embeds.embed` says."""
-        return await self._answer(lambda encoder: read_items(encoder, job))
+        return await self._answer(lambda encoder: read_items(cast(TextEncoder, encoder), job))
 
     async def rerank(self, job: RerankJob) -> Rows:
         """One score for each document. Raises as `Embeds.embed` says."""
-        return await self._answer(lambda encoder: read_pairs(encoder, job))
+        return await self._answer(lambda encoder: read_pairs(cast(TextEncoder, encoder), job))
+
+    async def classify(self, pictures: Sequence[Planes]) -> Rows:
+        """The model's numbers for each picture. Raises as `Embeds.embed` says."""
+        return await self._answer(lambda _: read_pictures(pictures))
 
     async def _answer(self, read: Read) -> Rows:
         encoder = self._ready()

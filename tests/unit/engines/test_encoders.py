@@ -12,7 +12,7 @@ from tests.support.bert_gguf import write_gguf
 from tests.support.sentences import PAIRS, QUESTIONS
 from tests.support.vector_models import Files, fetched
 from troth.domain.vectors import Values
-from troth.engines.base import Encoder
+from troth.engines.base import TextEncoder
 from troth.engines.llama_cpp.vectors import LlamaEmbeddingOptions, LlamaVectorOptions, LlamaVectors
 from troth.engines.onnx import Onnx, OnnxEmbeddingOptions, OnnxOptions
 from troth.errors import EngineFault
@@ -37,12 +37,12 @@ def converted(files: Mapping[str, Files], tmp_path_factory: pytest.TempPathFacto
     return {kind: write_gguf(files[kind], kind, folder / f"{kind}.gguf") for kind in KINDS}
 
 
-def onnx(files: Mapping[str, Files], kind: str, options: OnnxOptions) -> Encoder:
+def onnx(files: Mapping[str, Files], kind: str, options: OnnxOptions) -> TextEncoder:
     return Onnx(files[kind].model, files[kind].tokenizer, options, kind).open(unheeded)
 
 
 @pytest.fixture(scope="module")
-def encoders(files: Mapping[str, Files], converted: Mapping[str, Path]) -> Mapping[tuple[str, str], Encoder]:
+def encoders(files: Mapping[str, Files], converted: Mapping[str, Path]) -> Mapping[tuple[str, str], TextEncoder]:
     """By engine and kind."""
     pooled = OnnxEmbeddingOptions(pooling="cls", threads=2)
     of_vectors, of_relevance = LlamaEmbeddingOptions(threads=2), LlamaVectorOptions(threads=2)
@@ -54,7 +54,7 @@ def encoders(files: Mapping[str, Files], converted: Mapping[str, Path]) -> Mappi
     }
 
 
-def vectors(encoder: Encoder, texts: list[str]) -> Values:
+def vectors(encoder: TextEncoder, texts: list[str]) -> Values:
     """A vector of length 1 for each text, computed alone."""
     rows = np.vstack([encoder.encode([reading]) for reading in encoder.read(texts)])
     unit: Values = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -62,12 +62,12 @@ def vectors(encoder: Encoder, texts: list[str]) -> Values:
 
 
 @pytest.fixture(scope="module")
-def by_engine(encoders: Mapping[tuple[str, str], Encoder]) -> Mapping[str, Values]:
+def by_engine(encoders: Mapping[tuple[str, str], TextEncoder]) -> Mapping[str, Values]:
     """The vectors of all sentences."""
     return {name: vectors(encoders[name, "embedding"], TEXTS) for name in ("onnx", "llama_cpp")}
 
 
-def test_both_engines_read_texts_as_the_same_tokens(encoders: Mapping[tuple[str, str], Encoder]) -> None:
+def test_both_engines_read_texts_as_the_same_tokens(encoders: Mapping[tuple[str, str], TextEncoder]) -> None:
     odd = [*TEXTS, "Ünïcödé Straße 你好 naïve!", "[CLS] a [SEP] b", "Don't stop—believing 3.14", " "]
     one, other = (encoders[name, "embedding"].read(odd) for name in ("onnx", "llama_cpp"))
 
@@ -76,7 +76,7 @@ def test_both_engines_read_texts_as_the_same_tokens(encoders: Mapping[tuple[str,
 
 
 def test_both_engines_join_pairs_alike_and_read_control_tokens_in_them_as_text(
-    encoders: Mapping[tuple[str, str], Encoder],
+    encoders: Mapping[tuple[str, str], TextEncoder],
 ) -> None:
     documents = ["A cat.", "[SEP] not a mark [CLS]"]
     one, other = (encoders[name, "rerank"].pair("Who? [MASK]", documents) for name in ("onnx", "llama_cpp"))
@@ -104,7 +104,7 @@ def test_the_nearest_sentence_is_the_one_that_means_the_same(engine: str, by_eng
     assert (near.argmax(axis=1) == partner).mean() > 0.95
 
 
-def test_both_engines_put_documents_in_the_same_order(encoders: Mapping[tuple[str, str], Encoder]) -> None:
+def test_both_engines_put_documents_in_the_same_order(encoders: Mapping[tuple[str, str], TextEncoder]) -> None:
     """The first is the answer everywhere. Of two texts that are both beside the point the scores are all but equal."""
     for question, documents in QUESTIONS:
         scores = {}
@@ -117,7 +117,7 @@ def test_both_engines_put_documents_in_the_same_order(encoders: Mapping[tuple[st
 
 
 def test_a_vector_of_llama_cpp_depends_on_its_batch_by_rounding_only(
-    encoders: Mapping[tuple[str, str], Encoder],
+    encoders: Mapping[tuple[str, str], TextEncoder],
 ) -> None:
     encoder = encoders["llama_cpp", "embedding"]
     readings = encoder.read(TEXTS[:20])
@@ -138,7 +138,7 @@ def test_llama_cpp_computes_each_text_alone_when_told_to(converted: Mapping[str,
 
 
 def test_a_model_in_8_bits_computes_each_text_alone_unless_told_otherwise(
-    files: Mapping[str, Files], encoders: Mapping[tuple[str, str], Encoder]
+    files: Mapping[str, Files], encoders: Mapping[tuple[str, str], TextEncoder]
 ) -> None:
     told = onnx(files, "embedding", OnnxEmbeddingOptions(pooling="cls", batch_sequences=8, threads=2))
 
@@ -148,7 +148,7 @@ def test_a_model_in_8_bits_computes_each_text_alone_unless_told_otherwise(
     assert told.describe()["determinism"]["promised"] is False
 
 
-def test_a_batch_of_onnx_is_padded_without_changing_much(encoders: Mapping[tuple[str, str], Encoder]) -> None:
+def test_a_batch_of_onnx_is_padded_without_changing_much(encoders: Mapping[tuple[str, str], TextEncoder]) -> None:
     encoder = encoders["onnx", "embedding"]
     together = encoder.encode(encoder.read(TEXTS[:20]))
     together = together / np.linalg.norm(together, axis=1, keepdims=True)
@@ -156,7 +156,7 @@ def test_a_batch_of_onnx_is_padded_without_changing_much(encoders: Mapping[tuple
     assert (together * vectors(encoder, TEXTS[:20])).sum(axis=1).min() > 0.97
 
 
-def test_the_longest_text_is_read(encoders: Mapping[tuple[str, str], Encoder]) -> None:
+def test_the_longest_text_is_read(encoders: Mapping[tuple[str, str], TextEncoder]) -> None:
     for (_, kind), encoder in encoders.items():
         tokens = np.full(encoder.facts.tokens_max, 2000, np.int32)
         (reading,) = encoder.read([tuple(tokens.tolist())]) if kind == "embedding" else encoder.pair("a", ["b " * 508])

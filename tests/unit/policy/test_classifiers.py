@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from troth.engines.onnx import OnnxClassifierOptions
+from troth.moderating import joined
 from troth.policy.classifiers import Classifier
 from troth.policy.guards import OPENAI_CATEGORIES
 
@@ -51,6 +52,31 @@ def test_the_likeliest_label_is_wrong_below_the_threshold_too_where_one_is_true(
     judged = classifier(activation="softmax", categories={}).judge(numbers(0.2, 0.1, 0.0), 0.9)
 
     assert (judged.flagged, judged.label, judged.wrong) == (True, "threat", frozenset({"threat"}))
+
+
+def test_probabilities_are_taken_as_they_are() -> None:
+    judged = classifier(activation="none").judge(numbers(0.75, 0.25, -0.1), 0.5)
+
+    assert judged.labels == pytest.approx({"threat": 0.75, "rage": 0.25, "calm": 0.0})
+    assert (judged.flagged, judged.wrong) == (True, frozenset({"violence"}))
+
+
+@pytest.mark.parametrize(("looks", "looked"), [(False, "text"), (True, "image")])
+def test_a_category_without_a_label_was_looked_for_in_nothing(looks: bool, looked: str) -> None:
+    judged = classifier(looks=looks).judge(numbers(0.0, 0.0, 0.0), 0.5)
+
+    assert judged.applied == dict.fromkeys(OPENAI_CATEGORIES, ()) | {"violence": (looked,)}
+
+
+def test_what_is_wrong_with_a_part_is_wrong_with_the_whole() -> None:
+    well, wrong = (classifier().judge(numbers(value, -9.0, 9.0), 0.5) for value in (-9.0, 9.0))
+    seen = classifier(looks=True, categories={}).judge(numbers(-9.0, 3.0, 0.0), 0.5)
+    whole = joined([well, seen, wrong])
+
+    assert (whole.flagged, whole.label, whole.wrong) == (True, "rage", frozenset({"rage", "violence"}))
+    assert whole.categories["violence"] == wrong.categories["violence"]
+    assert (whole.applied["violence"], whole.applied["rage"]) == (("text",), ("image",))
+    assert joined([well]) == well
 
 
 def test_numbers_of_any_size_are_probabilities() -> None:

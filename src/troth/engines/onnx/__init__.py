@@ -1,5 +1,7 @@
 """The `onnx` engine: models of vectors and of relevance, and classifiers, in ONNX form, through onnxruntime.
 
+`onnx_vision`, in `vision.py`, is the same for classifiers of pictures.
+
 Importing this package is cheap; onnxruntime and tokenizers, which come with `pip install 'troth[onnx]'`, are imported
 on the engine's thread, at load.
 """
@@ -9,14 +11,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from troth.engines.onnx.options import OnnxClassifierOptions, OnnxEmbeddingOptions, OnnxOptions
+from troth.engines.onnx.options import OnnxClassifierOptions, OnnxEmbeddingOptions, OnnxOptions, OnnxVisionOptions
 from troth.engines.vectors import HONOURS
 
 if TYPE_CHECKING:
     from troth.engines.base import LoadProgress
     from troth.engines.onnx.encoder import OnnxEncoder
 
-__all__ = ["Onnx", "OnnxClassifierOptions", "OnnxEmbeddingOptions", "OnnxOptions"]
+__all__ = ["Onnx", "OnnxClassifierOptions", "OnnxEmbeddingOptions", "OnnxOptions", "OnnxVisionOptions"]
 
 
 class Onnx:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from troth.domain.vectors import Item, Reading, Values
 from troth.engines.base import LoadProgress, VectorFacts
 from troth.engines.onnx.options import OnnxClassifierOptions, OnnxEmbeddingOptions
+from troth.engines.onnx.session import LOADED_SHARE, missing, opened, shapes
 from troth.engines.probing import SAME, batch_difference
 from troth.errors import EngineFault
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 POOLED = "sentence_embedding"  # what exporters call the output that is pooled already
-LOADED_SHARE = 0.7  # of the progress, when the weights are there; the rest is the first computation
-SEVERITY_ERROR = 3
 POOLINGS = {"rerank": "rank", "moderation": "labels"}  # of kinds that have no choice
 BATCH_SEQUENCES = 64  # where nothing speaks against it
 
@@ -34,12 +32,9 @@ class OnnxEncoder:
     def __init__(self, engine: Onnx, progress: LoadProgress) -> None:
         """Raises EngineFault when the libraries are missing, or the file is no model of the kind."""
         try:
-            import onnxruntime
             import tokenizers
         except ImportError as error:
-            raise EngineFault(
-                f"the engine onnx needs onnxruntime and tokenizers ({error}): pip install 'troth[onnx]'"
-            ) from error
+            raise missing(error) from error
         options = engine.options
         self._name, self._kind = engine.path.name, engine.kind
         self._tokenizer = tokenizers.Tokenizer.from_file(str(engine.tokenizer))
@@ -48,11 +43,7 @@ class OnnxEncoder:
         # Control tokens in texts are text, but for vectors, where they may be part of a model's prompts.
         self._tokenizer.encode_special_tokens = engine.kind != "embedding"
         self.vocabulary_size = self._tokenizer.get_vocab_size()
-        settings = onnxruntime.SessionOptions()
-        settings.intra_op_num_threads = options.threads or len(os.sched_getaffinity(0))
-        settings.log_severity_level = SEVERITY_ERROR
-        settings.add_session_config_entry("session.intra_op.allow_spinning", "0")  # cores are shared with others
-        self._session = onnxruntime.InferenceSession(str(engine.path), settings, providers=["CPUExecutionProvider"])
+        runtime, self._session = opened(engine.path, options.threads)
         progress(LOADED_SHARE)
         self._inputs = self._input_names()
         self._pooling = options.pooling if isinstance(options, OnnxEmbeddingOptions) else None
@@ -71,7 +62,7 @@ class OnnxEncoder:
         self.batch_sequences = chosen
         self._told = {
             "file": self._name,
-            "build": f"onnxruntime {onnxruntime.__version__}",
+            "build": f"onnxruntime {runtime}",
             "pooling": self.facts.pooling,
             "dimensions": width,
             "meta": {"n_vocab": self.vocabulary_size, "n_embd": width, "size": engine.path.stat().st_size},
@@ -100,7 +91,7 @@ class OnnxEncoder:
                     if self._kind == "rerank"
                     else f"options.labels names {self._labels}, and there is to be a number for each"
                 )
-                raise EngineFault(f"{self._name} gives {_shapes(outputs)}; {wanted_words}.")
+                raise EngineFault(f"{self._name} gives {shapes(outputs)}; {wanted_words}.")
             return name, self._labels
         wanted = 2 if pooling is None else 3
         fitting = [name for name, rank in ranks.items() if rank == wanted]
@@ -110,7 +101,7 @@ class OnnxEncoder:
                 if pooling is None
                 else "its vectors are pooled already: leave out options.pooling"
             )
-            raise EngineFault(f"{self._name} gives {_shapes(outputs)}; {cure}.")
+            raise EngineFault(f"{self._name} gives {shapes(outputs)}; {cure}.")
         name = POOLED if POOLED in fitting else fitting[0]
         width = outputs[name][-1]
         if not isinstance(width, int):
@@ -194,7 +185,3 @@ def _pooled(
     elif pooling == "mean":
         found = (found * mask[:, :, None]).sum(axis=1) / lengths[:, None]
     return np.asarray(found, np.float32)
-
-
-def _shapes(outputs: Mapping[str, Sequence[object]]) -> str:
-    return ", ".join(f"{name} [{', '.join(map(str, shape))}]" for name, shape in outputs.items())
