@@ -90,7 +90,9 @@ class Moderations:
         of_pictures = lookers[0] if has_media and lookers else None
         path = ask.subjects[0].path
         if has_text and of_texts is None:
-            raise BadRequest(f"{path}: {model.id} looks at pictures, and no model here judges texts.", param=path)
+            raise NotImplementedHere(
+                f"{path}: {model.id} looks at pictures, and no model here judges texts.", param=path
+            )
         if ask.model is not None and model.id not in (of_texts, of_pictures):
             what = "looks at pictures" if model.id in self._lookers else "reads texts"
             raise BadRequest(f"{path}: the model {model.id} {what}, and there is none.", param="model")

@@ -184,7 +184,7 @@ def test_the_sdk_reads_a_judgement_of_both(server: LiveServer) -> None:
 def test_without_a_model_of_texts_a_text_is_refused(serve_with: ServeWith, connect: Connect) -> None:
     alone = connect(serve_with(config([LOOKER])))
     answer = alone.post(PATH, json={"input": [said(), shown(painted(1))]})
-    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "input")
+    assert (answer.status_code, answer.json()["error"]["param"]) == (501, "input")
     assert judged(alone, input=[shown(painted(1))])["model"] == "open-nsfw"
     told = alone.get("/health").json()
     assert told["models"][0]["status"] == "ready"
