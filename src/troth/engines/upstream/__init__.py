@@ -45,6 +45,7 @@ class Upstream(Remote, Relays):
         super().__init__(name, options)
         self.honours = self.kind.honours
         self._tickets: set[RelayTicket] = set()
+        self._told_facts = {"done_there": sorted(self.kind.does), "done_here": sorted(OWN)}
 
     def _end(self, fault: Unavailable) -> None:
         for ticket in list(self._tickets):
@@ -56,7 +57,7 @@ class Upstream(Remote, Relays):
 
     @property
     def _facts_told(self) -> Mapping[str, Any]:
-        return {"done_there": sorted(self.kind.does), "done_here": sorted(OWN)}
+        return self._told_facts
 
     def lists(self, name: str) -> bool:
         """True when the list of a replica, as it was last seen, has this name."""
