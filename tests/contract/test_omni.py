@@ -12,7 +12,8 @@ import pytest
 
 from tests.contract import servers
 from tests.contract.conftest import Connect, ServeWith
-from tests.support.live import config, scripted
+from tests.support.judge import chunks_of
+from tests.support.live import config, scripted, wait_until
 from tests.support.vector_models import embedder, reranker
 
 CHAT = "/v1/chat/completions"
@@ -65,6 +66,19 @@ def ask(client: httpx.Client, **fields: Any) -> Body:
     assert answer.status_code == 200, answer.text
     told: Body = answer.json()
     return told
+
+
+def streamed(client: httpx.Client, **fields: Any) -> list[Body]:
+    """The chunks of a streamed answer."""
+    body = {"messages": [{"role": "user", "content": "Go on."}], "omni": True, "stream": True} | SHORT | fields
+    with client.stream("POST", CHAT, json=body) as answer:
+        answer.read()
+        assert answer.status_code == 200, answer.text
+        return chunks_of(answer.text)
+
+
+def words(chunks: list[Body]) -> str:
+    return "".join(choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"])
 
 
 def results(answer: Body) -> list[Body]:
@@ -172,6 +186,68 @@ def test_a_model_is_not_offered_itself(speak: Speak, script: Path) -> None:
     assert '"scripted"' not in told
 
 
+def without_time(told: Body) -> Body:
+    """The calls of an answer without what differs from run to run."""
+    rounds: Body = told["hal0"]["omni"]
+    return rounds | {"tool_results": [each | {"seconds": 0, "id": ""} for each in rounds["tool_results"]]}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Just words.",),
+        (f"Let me see. {EMBED}\n{RERANK}", "The cats."),
+        (RERANK, RERANK, "Enough."),
+        (RERANK, ROUTE, EMBED, "The last round."),
+    ],
+)
+def test_a_stream_says_what_the_whole_answer_says(speak: Speak, said: tuple[str, ...]) -> None:
+    whole = ask(speak(*said), seed=1)
+    chunks = streamed(speak(*said), seed=1, stream_options={"include_usage": True})
+    (told,) = [chunk for chunk in chunks if "hal0" in chunk]
+    assert words(chunks) == whole["choices"][0]["message"]["content"] == said[-1]
+    assert without_time(told) == without_time(whole)
+    assert chunks[-1]["usage"]["total_tokens"] == whole["usage"]["total_tokens"]
+    assert [choice["finish_reason"] for chunk in chunks for choice in chunk["choices"]][-1] == "stop"
+    assert not any("tool_calls" in choice["delta"] for chunk in chunks for choice in chunk["choices"])
+
+
+def test_a_stream_whose_budget_ends_in_a_call_has_no_call(speak: Speak) -> None:
+    chunks = streamed(speak(EMBED, "Never said."), max_tokens=10)
+    assert words(chunks) == ""
+    assert [choice["finish_reason"] for chunk in chunks for choice in chunk["choices"]][-1] == "length"
+
+
+def test_a_stream_that_cannot_begin_is_refused_with_its_status(speak: Speak) -> None:
+    long = [{"role": "user", "content": "word " * 6000}]
+    body = {"messages": long, "omni": True, "stream": True} | SHORT
+    answer = speak("a").post(CHAT, json=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "context_length_exceeded")
+
+
+def test_a_refusal_in_a_later_round_ends_the_stream_with_its_words(speak: Speak) -> None:
+    nearly_full = [{"role": "user", "content": "word " * 3250}]
+    calls = "\n".join(call("embed_text", input=["word " * 80, str(number)]) for number in range(3))
+    chunks = streamed(speak(calls, "Never said."), messages=nearly_full, max_tokens=1000)
+    assert chunks[-1]["error"]["code"] == "context_length_exceeded"
+    assert words(chunks[:-1]) == ""
+
+
+def test_progress_of_every_round_is_told_as_it_comes(speak: Speak) -> None:
+    chunks = streamed(speak(RERANK, "Done."), return_progress=True)
+    totals = [chunk["prompt_progress"]["total"] for chunk in chunks if "prompt_progress" in chunk]
+    assert len(set(totals)) == 2
+    assert words(chunks) == "Done."
+
+
+def test_whoever_leaves_a_stream_ends_the_loop(speak: Speak) -> None:
+    client = speak(ROUTE, "Never said.")
+    body = {"messages": [{"role": "user", "content": "Go on."}], "omni": True, "stream": True} | SHORT
+    with client.stream("POST", CHAT, json=body) as answer:
+        assert answer.status_code == 200
+    wait_until(lambda: all(not model["running"] for model in client.get("/health").json()["models"]), "nothing runs")
+
+
 def test_an_answer_may_have_a_form(speak: Speak) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"enum": ["yes", "no"]}}}
     answer = ask(speak(RERANK, '"yes"'), response_format=form)
@@ -183,7 +259,6 @@ def test_an_answer_may_have_a_form(speak: Speak) -> None:
     [
         ("tools", [{"type": "function", "function": {"name": "add"}}]),
         ("functions", [{"name": "add"}]),
-        ("stream", True),
         ("n", 2),
         ("parse_tool_calls", False),
         ("add_generation_prompt", False),

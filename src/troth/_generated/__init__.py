@@ -1,4 +1,4 @@
 """The contract as code. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 05be4c569df5d32644a8ab20b5b9ab0367b92a9694993b21004b8411f836e6d7; datamodel-code-generator 0.89.0
+sha256 of openapi/: dfd5350ec00ebc60b21448dc102c33a65bcb28b494afc766f12d0199d61e0e78; datamodel-code-generator 0.89.0
 """

@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 05be4c569df5d32644a8ab20b5b9ab0367b92a9694993b21004b8411f836e6d7; datamodel-code-generator 0.89.0
+sha256 of openapi/: dfd5350ec00ebc60b21448dc102c33a65bcb28b494afc766f12d0199d61e0e78; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1537,7 +1537,7 @@ class ToolFields(ContractModel):
     web_search_options: Annotated[dict[str, Any] | None, Guarded()] = None
     "OpenAI's web search; not done."
     omni: Annotated[bool | None, Honoured(neutral={"enum": [False]})] = None
-    "hal0's tool loop: before it answers, the model may call the other models of this server. Its answer is whole, and `max_tokens` is of all rounds together. Only POST /v1/chat/completions runs it; not with tools of one's own."
+    "hal0's tool loop: before it answers, the model may call the other models of this server. `max_tokens` is of all rounds together. Only POST /v1/chat/completions runs it; not with tools of one's own."
 
 
 class AnthropicMessage(ContractModel):

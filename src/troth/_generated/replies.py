@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 05be4c569df5d32644a8ab20b5b9ab0367b92a9694993b21004b8411f836e6d7; datamodel-code-generator 0.89.0
+sha256 of openapi/: dfd5350ec00ebc60b21448dc102c33a65bcb28b494afc766f12d0199d61e0e78; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -2185,10 +2185,11 @@ class ChatCompletionChunk(ContractModel):
     service_tier: str | None = None
     "Always absent or null; there are no tiers."
     choices: list[ChatChunkChoice]
-    "What is new; empty in the chunks that report usage or progress."
+    "What is new; empty in the chunks that report something else."
     usage: Usage | None = None
     "In the last chunk, when it was asked for."
     timings: Timings | None = None
     prompt_progress: PromptProgress | None = None
     field__verbose: Annotated[NativeCompletion | None, Field(alias="__verbose")] = None
+    hal0: OmniReport | None = None
     x_hal0_stall: Stall | None = None

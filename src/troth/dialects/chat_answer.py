@@ -227,3 +227,8 @@ class ChatChunks:
         if self._include_usage:
             chunk["usage"] = None
         return chunk
+
+
+def aside(heading: Heading, told: Mapping[str, Any]) -> bytes:
+    """A chunk of its own, without choices, for what is told besides the answer."""
+    return data_frame({**heading.chunk, "choices": [], **told})

@@ -17,13 +17,13 @@ from troth.dialects.chat_request import read
 from troth.dialects.decision_form import DecisionForm
 from troth.dialects.faults import BROKEN, fault_frame, stall_frames
 from troth.dialects.fields import include_usage
-from troth.dialects.omni import check_alone, report_of
+from troth.dialects.omni import OmniChunks, check_alone, report_of
 from troth.dialects.sse import KEEPALIVE
 from troth.dialects.streams import START_SECONDS, Answering, Chunks, StreamSettings, frames
 from troth.dialects.verbose import VerboseChunks, verbose_of
 from troth.domain import Account, Answer, Ask, Call, Reply, Stream, Whole
 from troth.envelopes import shape_of
-from troth.omni.loop import Omni
+from troth.omni.loop import Looping, Omni
 from troth.reply.fold import fold
 
 
@@ -63,7 +63,11 @@ class OpenAIChat:
             return Whole(_whole(body, reply, _prepared(opened), heading, telling))
         chunks: Chunks = ChatChunks(heading, telling, choices=ask.choices)
         if body.verbose:
-            chunks = VerboseChunks(chunks, heading, _prepared(opened))
+            chunks = VerboseChunks(chunks, heading, lambda: _prepared(opened))
+        return await self._started(opened, chunks, heading)
+
+    async def _started(self, opened: Opened | Looping, chunks: Chunks, heading: Heading) -> Stream:
+        """The stream of an answer that has left the queue, or has waited for one keepalive's time. Raises Refusal."""
         stream, broken = await self._begun(opened, chunks, heading)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(stream.aclose)
@@ -90,12 +94,18 @@ class OpenAIChat:
         stream, broken = await self._begun(decided, ChatChunks(heading, telling, choices=1), heading)
         return Stream(stream, KEEPALIVE, broken)
 
-    async def _looped(self, body: ChatCompletionRequest, ask: Ask, account: Account, telling: Telling) -> Whole:
+    async def _looped(self, body: ChatCompletionRequest, ask: Ask, account: Account, telling: Telling) -> Answer:
         """The answer of hal0's tool loop, and the calls that were made for it."""
         check_alone(ask.given)
-        looped = await self._omni.answer(ask, account)
-        heading = self._heading(looped.prepared.plan.model.id)
-        return Whole(_whole(body, looped.reply, looped.prepared, heading, telling) | {"hal0": report_of(looped)})
+        looping = await self._omni.open(ask, account)
+        heading = self._heading(looping.prepared.plan.model.id)
+        if not body.stream:
+            reply = await fold(looping.events())
+            return Whole(_whole(body, reply, looping.prepared, heading, telling) | report_of(looping))
+        chunks: Chunks = ChatChunks(heading, telling, choices=1)
+        if body.verbose:
+            chunks = VerboseChunks(chunks, heading, lambda: looping.prepared)
+        return await self._started(looping, OmniChunks(chunks, heading, looping), heading)
 
     def _heading(self, model: str) -> Heading:
         return Heading(model=model, system_fingerprint=self._settings.system_fingerprint)

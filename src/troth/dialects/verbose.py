@@ -5,12 +5,12 @@ Divergence from llama-server: a stream has it in a chunk of its own, just before
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from troth.conversation import Prepared
-from troth.dialects.chat_answer import Heading
+from troth.dialects.chat_answer import Heading, aside
 from troth.dialects.native_answer import NativeAnswers
-from troth.dialects.sse import data_frame
 from troth.dialects.streams import Chunks
 from troth.domain import Choice, Ended, Event, Finished, Reply, Said, Timings
 
@@ -24,7 +24,8 @@ def verbose_of(prepared: Prepared, reply: Reply) -> dict[str, Any]:
 class VerboseChunks:
     """Chunks that tell `__verbose` before the end. Holds the first answer's state."""
 
-    def __init__(self, chunks: Chunks, heading: Heading, prepared: Prepared) -> None:
+    def __init__(self, chunks: Chunks, heading: Heading, prepared: Callable[[], Prepared]) -> None:
+        """`prepared`: what is answered, asked for at the end."""
         self._chunks = chunks
         self._heading = heading
         self._prepared = prepared
@@ -50,18 +51,7 @@ class VerboseChunks:
         return self._chunks.write(event)
 
     def _told(self, timings: Timings) -> bytes:
-        heading = self._heading
-        return data_frame(
-            {
-                "id": heading.id,
-                "object": "chat.completion.chunk",
-                "created": heading.created,
-                "model": heading.model,
-                "system_fingerprint": heading.system_fingerprint,
-                "choices": [],
-                "__verbose": _final(self._prepared, self._first, "", timings),
-            }
-        )
+        return aside(self._heading, {"__verbose": _final(self._prepared(), self._first, "", timings)})
 
 
 def _final(prepared: Prepared, choice: Choice, content: str, timings: Timings) -> dict[str, Any]:

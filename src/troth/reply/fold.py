@@ -43,17 +43,32 @@ class Collected:
         return self.choice
 
 
-async def fold(events: AsyncIterator[Event]) -> Reply:
-    """The whole answer that `events` tell, choices in order. Raises what `events` raises."""
-    choices: dict[int, Collected] = {}
-    finished: Finished | None = None
-    async for event in events:
+class Folding:
+    """What has been said so far of all choices."""
+
+    def __init__(self) -> None:
+        self._choices: dict[int, Collected] = {}
+        self._finished: Finished | None = None
+
+    def add(self, event: Event) -> None:
+        """The event is part of the answer."""
         match event:
             case Said() | Thought() | CallBegan() | CallSaid() | Ended():
-                choices.setdefault(event.choice, Collected()).add(event)
+                self._choices.setdefault(event.choice, Collected()).add(event)
             case Finished():
-                finished = event
-            case _:
-                continue
-    assert finished is not None, "the events of an answer end with Finished"
-    return Reply([choices[index].whole() for index in sorted(choices)], finished.usage, finished.timings)
+                self._finished = event
+
+    def reply(self) -> Reply:
+        """The whole answer, choices in order, once its end was added."""
+        finished = self._finished
+        assert finished is not None, "the events of an answer end with Finished"
+        choices = [self._choices[index].whole() for index in sorted(self._choices)]
+        return Reply(choices, finished.usage, finished.timings)
+
+
+async def fold(events: AsyncIterator[Event]) -> Reply:
+    """The whole answer that `events` tell. Raises what `events` raises."""
+    folding = Folding()
+    async for event in events:
+        folding.add(event)
+    return folding.reply()
