@@ -28,6 +28,7 @@ SHORT_SECONDS = 0.2
 PATH = "/v1/chat/completions"
 NOBODY = "http://127.0.0.1:9"  # the port of a service that throws everything away, and that nobody runs
 ANSWER = {"id": "x"}
+LARGE = b"x" * (64 << 20)
 
 
 @asynccontextmanager
@@ -132,26 +133,61 @@ def test_what_does_not_answer_to_the_end_is_told_by_name(play: Any, fault: type[
     over(play, test, idle_seconds=SHORT_SECONDS)
 
 
-def test_a_body_that_is_not_taken_ends_the_request() -> None:
-    """The other side reads the head and nothing else: what the system holds back for it fills up."""
-
+@asynccontextmanager
+async def deaf() -> AsyncIterator[tuple[str, list[asyncio.StreamWriter]]]:
+    """A server that reads nothing: what the system holds back for it fills up."""
     heard: list[asyncio.StreamWriter] = []
 
-    async def deaf(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def listen(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         heard.append(writer)
 
+    server = await asyncio.start_server(listen, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", heard
+    finally:
+        for each in heard:
+            each.transport.abort()
+        server.close()
+
+
+def test_a_body_that_is_not_taken_ends_the_request_at_once() -> None:
     async def run() -> None:
-        server = await asyncio.start_server(deaf, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        async with lined(url, write_seconds=SHORT_SECONDS, idle_seconds=0.0) as line:
+        async with deaf() as (url, heard), lined(url, write_seconds=SHORT_SECONDS, idle_seconds=0.0) as line:
             with pytest.raises(Untaken):
-                await asyncio.wait_for(line.post(url, b"x" * (64 << 20)), 10)
-            (only,) = heard  # it was not tried again
-            only.transport.abort()
+                await asyncio.wait_for(line.post(url, LARGE), 10)
+            assert len(heard) == 1, "it was tried again"
+
+    asyncio.run(run())
+
+
+def test_an_answer_before_the_end_of_a_body_is_read() -> None:
+    async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 X\r\nContent-Length: 9\r\n\r\ntoo ")
+        await reader.readexactly(len(LARGE))
+        writer.write(b"large")
+        await writer.drain()
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(hasty, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with lined(url) as line:
+            reply = await asyncio.wait_for(line.post(url, LARGE), 10)
+            assert (reply.status, await asyncio.wait_for(reply.read(), 10)) == (413, b"too large")
+            reply.close()
         server.close()
 
     asyncio.run(run())
+
+
+def test_silence_after_a_large_body_is_silence() -> None:
+    async def test(line: Line, server: UpstreamServer) -> None:
+        with pytest.raises(Silent):
+            await line.post(server.url + PATH, json.dumps({"text": "x" * 5 * PIECE_BYTES}).encode())
+
+    over(_never, test, idle_seconds=SHORT_SECONDS)
 
 
 def test_a_place_is_free_again_whatever_became_of_its_request() -> None:

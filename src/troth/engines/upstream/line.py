@@ -143,20 +143,16 @@ class Line:
             return await session.request(method, url, data=body or None, headers=headers, allow_redirects=False)
         # Its length is told: without it, aiohttp would send such a body in chunks.
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        sending = _Sending(body, self._write_seconds)
         try:
-            async with asyncio.timeout(None) as pause:
-                sending = self._pieces(body, pause)
-                return await session.request(method, url, data=sending, headers=headers, allow_redirects=False)
+            async with sending.pause:
+                return await session.request(method, url, data=sending.pieces(), headers=headers, allow_redirects=False)
         except TimeoutError as fault:
+            if not sending.pause.expired():
+                raise
             raise Untaken("nothing is taken any more") from fault
-
-    async def _pieces(self, body: bytes, pause: asyncio.Timeout) -> AsyncIterator[bytes]:
-        """The body; `pause` ends the request when a piece is not taken in time."""
-        loop = asyncio.get_running_loop()
-        for start in range(0, len(body), PIECE_BYTES):
-            pause.reschedule(loop.time() + self._write_seconds)
-            yield body[start : start + PIECE_BYTES]
-        pause.reschedule(None)
+        finally:
+            sending.is_answered = True
 
     def _socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
         """A socket that the system itself closes when what was sent is not taken: asyncio would wait for that."""
@@ -178,6 +174,27 @@ class Line:
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
         )
+
+
+class _Sending:
+    """A body on its way. `pause` ends the request when a piece is not taken in time, as long as nobody has answered."""
+
+    def __init__(self, body: bytes, seconds: float) -> None:
+        self._body = body
+        self._seconds = seconds
+        self.pause = asyncio.timeout(None)
+        self.is_answered = False  # an answer may come before the body has been taken, and the body still goes on
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece."""
+        for start in range(0, len(self._body), PIECE_BYTES):
+            self._wait_until(asyncio.get_running_loop().time() + self._seconds)
+            yield self._body[start : start + PIECE_BYTES]
+        self._wait_until(None)
+
+    def _wait_until(self, when: float | None) -> None:
+        if not self.is_answered:
+            self.pause.reschedule(when)
 
 
 class NotWell(Exception):
