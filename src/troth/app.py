@@ -194,7 +194,8 @@ class Server:
     def _moderations(self) -> Moderations:
         guards = {model.id: model.guard for model in self.config.models if model.guard is not None}
         limits = moderation_limits(self.config)
-        return Moderations(self.conversation, self.vectors, guards, classifiers(self.config), limits)
+        order = [model.id for model in self.config.models if model.kind == "moderation"]
+        return Moderations(self.conversation, self.vectors, guards, classifiers(self.config), order, limits)
 
     def _deciders(self) -> frozenset[str]:
         """All names of the models that only decide."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from troth.conversation import Conversation
 from troth.domain import Account, Ask, Tag, Talk
-from troth.domain.moderating import Judgement, Looked, ModerateAsk, Subject, Verdicts
+from troth.domain.moderating import Judgement, ModerateAsk, Subject, Verdicts
 from troth.domain.vectors import EmbedJob
 from troth.errors import BadRequest, NotImplementedHere, Unsupported
 from troth.policy.classifiers import Classifier
@@ -22,6 +22,7 @@ from troth.vectors import Vectors
 
 KIND = "moderation"
 NOTHING: frozenset[str] = frozenset()
+UNNAMED = ("default", "capability")  # rules by which a model answers that the request does not name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,7 @@ class Moderations:
     vectors: Vectors
     guards: Mapping[str, GuardName]  # by model id
     classifiers: Mapping[str, Classifier]  # by model id
+    order: Sequence[str]  # all of them as they are configured
     limits: ModerationLimits
 
     async def moderate(self, ask: ModerateAsk, account: Account) -> Verdicts:
@@ -78,33 +80,29 @@ class Moderations:
     def _judges(self, ask: ModerateAsk) -> Judges:
         """Who judges what: the named model what it can, the first that can what it cannot.
 
-        Raises BadRequest where the named model would judge nothing, and as `Policy.pick` does.
+        Raises NotImplementedHere where nobody can, BadRequest where the named model would judge nothing, and what
+        `Policy.pick` raises.
         """
-        model, route = self.conversation.policy.pick(ask.model, KIND, ask.given if ask.model is not None else NOTHING)
-        kind = [each for each in (*self.guards, *self.classifiers) if each not in self._lookers]
-        readers = sorted(kind, key=lambda each: each != model.id)
-        lookers = sorted(self._lookers, key=lambda each: each != model.id)
+        model, route = self.conversation.policy.pick(ask.model, KIND, NOTHING)
+        named = None if route in UNNAMED else model.id
+        order = sorted(self.order, key=lambda each: each != named)
+        lookers = [each for each in order if each in self.classifiers and self.classifiers[each].looks]
+        readers = [each for each in order if each not in lookers]
         has_media = any(subject.media for subject in ask.subjects)
         has_text = any(subject.has_text for subject in ask.subjects) or (has_media and not lookers)
-        of_texts = readers[0] if has_text and readers else None
-        of_pictures = lookers[0] if has_media and lookers else None
         path = ask.subjects[0].path
-        if has_text and of_texts is None:
-            raise NotImplementedHere(
-                f"{path}: {model.id} looks at pictures, and no model here judges texts.", param=path
-            )
-        if ask.model is not None and model.id not in (of_texts, of_pictures):
-            what = "looks at pictures" if model.id in self._lookers else "reads texts"
-            raise BadRequest(f"{path}: the model {model.id} {what}, and there is none.", param="model")
+        if has_text and not readers:
+            words = f"{path}: {model.id} looks at pictures, and no model here judges texts."
+            raise NotImplementedHere(words, param=path)
+        of_texts = readers[0] if has_text else None
+        of_pictures = lookers[0] if has_media and lookers else None
         first = of_texts or of_pictures
-        assert first is not None
-        if ask.model is None:
-            self.conversation.policy.pick(first, KIND, ask.given)
+        assert first is not None, "a subject without text and media was refused"
+        if named is not None and named not in (of_texts, of_pictures):
+            what = "looks at pictures" if named in lookers else "reads texts"
+            raise BadRequest(f"{path}: the model {named} {what}, and there is none.", param="model")
+        self.conversation.policy.pick(first, KIND, ask.given)
         return Judges(model=first, route=route, of_texts=of_texts, of_pictures=of_pictures)
-
-    @property
-    def _lookers(self) -> list[str]:
-        return [model for model, classifier in self.classifiers.items() if classifier.looks]
 
     async def _look(self, ask: ModerateAsk, model: str, found: list[list[Judgement]], account: Account) -> None:
         """What is shown, by a classifier of pictures; each judgement is in `found` at the place of its subject."""
@@ -178,16 +176,17 @@ def _unseen(subject: Subject) -> Subject:
 
 
 def joined(found: Sequence[Judgement]) -> Judgement:
-    """One judgement of a subject of which each part was judged: what is wrong with one is wrong with it."""
-    worst = next((each for each in found if each.flagged), found[0])
-    labels: dict[str, float] = {}
-    categories: dict[str, float] = {}
-    applied: dict[str, tuple[Looked, ...]] = {}
-    for each in found:
-        for told, into in ((each.labels, labels), (each.categories, categories)):
-            into.update({name: max(share, into.get(name, 0.0)) for name, share in told.items()})
-        for name, looked in each.applied.items():
-            applied[name] = tuple(dict.fromkeys((*applied.get(name, ()), *looked)))
+    """One judgement of a subject of which each part was judged: what is wrong with one is wrong with it.
+
+    Label and its shares are those of the worst part, with those of labels that only other parts were judged by.
+    """
+    worst, *others = sorted(found, key=_badness, reverse=True)
+    labels, categories, applied = dict(worst.labels), dict(worst.categories), dict(worst.applied)
+    for each in others:
+        labels = dict(each.labels) | labels
+        categories.update({name: max(share, categories.get(name, 0.0)) for name, share in each.categories.items()})
+    for name in categories:
+        applied[name] = tuple(dict.fromkeys(looked for each in found for looked in each.applied.get(name, ())))
     return Judgement(
         flagged=worst.flagged,
         label=worst.label,
@@ -196,3 +195,7 @@ def joined(found: Sequence[Judgement]) -> Judgement:
         wrong=frozenset().union(*(each.wrong for each in found)),
         applied=applied,
     )
+
+
+def _badness(judgement: Judgement) -> tuple[bool, float]:
+    return judgement.flagged, max(judgement.categories.values(), default=0.0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -33,6 +34,9 @@ class Engines(Protocol):
 
     async def classifier(self, model: str) -> Classifies:
         """The engine of this model that looks at pictures, once it answers."""
+
+    def held(self, model: str) -> AbstractContextManager[None]:
+        """The model's engine stays where it is while a request is prepared for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,9 @@ class Vectors:
         """The numbers that a model gives for pictures, which `show` makes as it wants them. Raises any Refusal."""
         engine = await self.engines.classifier(model)
         assert engine.facts.picture is not None
-        pictures = await show(engine.facts.picture)
-        return await self._told(model, account, engine.classify(pictures))
+        with self.engines.held(model):
+            pictures = await show(engine.facts.picture)
+            return await self._told(model, account, engine.classify(pictures))
 
     async def rerank(self, ask: RerankAsk, account: Account) -> Ranked:
         """The scores of the documents. Raises any Refusal."""

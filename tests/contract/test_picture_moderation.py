@@ -74,9 +74,10 @@ def expected(session: Any, picture: Image.Image) -> list[float]:
 
 @pytest.fixture(scope="module")
 def server(serve_with: ServeWith, tmp_path_factory: pytest.TempPathFactory) -> LiveServer:
-    """A classifier of texts, which is the default one, and the classifier of pictures."""
+    """The classifier of pictures, and two of texts."""
     file = make_classifier(tmp_path_factory.mktemp("classifier") / "model.onnx", 3)
-    return serve_with(config([classifier(file, "words", categories={"threat": "violence"}), LOOKER]))
+    words = classifier(file, "words", categories={"threat": "violence"})
+    return serve_with(config([LOOKER, words, classifier(file, "other")]))
 
 
 @pytest.fixture(scope="module")
@@ -119,12 +120,26 @@ def test_text_and_picture_are_one_judgement_of_both(client: httpx.Client) -> Non
     assert (applied["violence"], applied["sexual"], applied["self-harm"]) == (["text"], ["image"], [])
 
 
+def test_a_name_that_nobody_has_is_no_name(client: httpx.Client) -> None:
+    for parts in ([said()], [shown(painted(1))], [said(), shown(painted(1))]):
+        assert (
+            judged(client, model="gpt-4o-moderation", input=parts)["results"] == judged(client, input=parts)["results"]
+        )
+
+
+def test_the_first_model_that_can_judges_what_another_is_named_for(client: httpx.Client) -> None:
+    named = judged(client, model="open-nsfw", input=[said(), shown(painted(1))])
+    assert (named["model"], named["image_model"]) == ("words", "open-nsfw")
+    assert named["results"] == judged(client, input=[said(), shown(painted(1))])["results"]
+
+
 def test_of_several_pictures_the_worst_counts(client: httpx.Client) -> None:
     pictures = [painted(seed) for seed in range(4)]
     each = [judged(client, input=[shown(picture)])["results"][0] for picture in pictures]
     (together,) = judged(client, input=[shown(picture) for picture in pictures])["results"]
-    worst = max(result["category_scores"]["sexual"] for result in each)
-    assert together["category_scores"]["sexual"] == pytest.approx(worst, abs=1e-5)
+    worst = max(each, key=lambda result: float(result["category_scores"]["sexual"]))
+    assert together["category_scores"]["sexual"] == pytest.approx(worst["category_scores"]["sexual"], abs=1e-5)
+    assert together["label_scores"] == pytest.approx(worst["label_scores"], abs=1e-5)
     assert together["flagged"] == any(result["flagged"] for result in each)
 
 

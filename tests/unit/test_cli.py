@@ -99,7 +99,7 @@ def test_check_names_every_fault_and_exits_with_1(capsys: pytest.CaptureFixture[
         '  troth.yaml:1: server.port: expected an integer from 0 to 65535, got "big"',
         "  troth.yaml:2: auth.api_keys.0: the environment variable TROTH_TEST_UNSET is not set",
         '  troth.yaml:4: models.0.engine: unknown engine "lama_cpp"; did you mean llama_cpp? '
-        "Registered: llama_cpp, onnx, upstream",
+        "Registered: llama_cpp, onnx, onnx_vision, upstream",
         '  troth.yaml:5: contract.guard.0: no request has a field "logit_bais"; did you mean logit_bias?',
         "  troth.yaml:6: limits.queue: unknown key; did you mean queue_max? Accepted here: queue_max, "
         "queue_seconds_max, choices_max, prompts_max, stop_strings_max, stop_bytes_max, logit_bias_max, "

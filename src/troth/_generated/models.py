@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: dfd5350ec00ebc60b21448dc102c33a65bcb28b494afc766f12d0199d61e0e78; datamodel-code-generator 0.89.0
+sha256 of openapi/: 4e6b3eb3adb548024420e020b42ca9dac0a324bc2fd512f4d889f0e63a808e55; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

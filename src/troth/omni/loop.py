@@ -11,7 +11,7 @@ the words of a round that may call are held back until it is over, and those of 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from troth.conversation import Conversation, Opened, Prepared
@@ -32,6 +32,7 @@ from troth.domain import (
     ToolCall,
     Turn,
 )
+from troth.errors import Refusal
 from troth.omni.offer import offered
 from troth.omni.tools import OmniLimits, ToolResult, Tools, same
 from troth.reply.fold import Folding
@@ -103,7 +104,9 @@ class Looping:
             self._opened = await self._conversation.open(
                 _offering(self._ask, self._offered, calls=self._may_call), self._each
             )
-        except BaseException:
+        except BaseException as fault:
+            if isinstance(fault, Refusal) and self._replies:  # an answer is under way, which ends with this
+                self._each.finish = fault.code
             self._note()
             raise
 
@@ -124,16 +127,21 @@ class Looping:
                 assert self._opened is not None
                 async for event in self._opened.events():
                     folding.add(event)
-                    if isinstance(event, Progress) or not (self._may_call or isinstance(event, Finished)):
+                    if isinstance(event, Progress):
                         yield event
-                    else:
+                    elif self._may_call:
                         held.append(event)
+                    elif (said := _uncalled(event, is_cut=False)) is not None:
+                        yield said
                 self._note()
                 self._replies.append(folding.reply())
                 calls, left = self._calls()
                 if not calls or left == 0:
-                    for event in self._said(held, is_cut=bool(calls)):
-                        yield event
+                    for event in held:
+                        if (said := _uncalled(event, is_cut=bool(calls))) is not None:
+                            yield said
+                    usage = total_usage([each.usage for each in self._replies])
+                    yield Finished(usage, total_timings([each.timings for each in self._replies]))
                     return
                 await self._work(calls, left)
                 await self.begin()
@@ -167,19 +175,6 @@ class Looping:
             return ToolResult(call, AGAIN, 0.0)
         return await self._tools.run(call, self._ask, self._caller)
 
-    def _said(self, held: Sequence[Event], *, is_cut: bool) -> Iterator[Event]:
-        """The last round without calls, and the counts of all; `is_cut`: the budget ended before they could be done."""
-        for event in held:
-            match event:
-                case CallBegan() | CallSaid() | Finished():
-                    continue
-                case Ended() if is_cut:
-                    yield replace(event, finish="length")
-                case _:
-                    yield event
-        usage = total_usage([each.usage for each in self._replies])
-        yield Finished(usage, total_timings([each.timings for each in self._replies]))
-
     def _note(self) -> None:
         """What the round took is in the account, once."""
         each, account, self._each = self._each, self._account, Account()
@@ -190,6 +185,19 @@ class Looping:
         account.cached_tokens += each.cached_tokens
         account.answer_tokens += each.answer_tokens
         account.queue_seconds += each.queue_seconds
+
+
+def _uncalled(event: Event, *, is_cut: bool) -> Event | None:
+    """What is told of an event of the last round: no call, which some models make where they may not, and no counts.
+
+    `is_cut`: the budget ended before calls that it might make could be done.
+    """
+    match event:
+        case CallBegan() | CallSaid() | Finished():
+            return None
+        case Ended(finish="tool_calls"):
+            return replace(event, finish="length" if is_cut else "stop")
+    return event
 
 
 def _offering(ask: Ask, tools: tuple[Tool, ...], *, calls: bool) -> Ask:

@@ -257,7 +257,7 @@ def test_a_file_that_is_no_model_is_refused_in_words(tmp_path: Path) -> None:
 
 
 def test_the_registry_creates_the_engine_that_a_configuration_names(tmp_path: Path) -> None:
-    assert registry.names() == ("llama_cpp", "onnx", "upstream")
+    assert registry.names() == ("llama_cpp", "onnx", "onnx_vision", "upstream")
     assert registry.options_of("llama_cpp") is LlamaCppOptions
 
     engine = registry.create("llama_cpp", tmp_path / "model.gguf", LlamaCppOptions(slots=2))

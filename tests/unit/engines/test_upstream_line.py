@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -54,6 +55,26 @@ async def told(line: Line, url: str, body: bytes) -> bytes:
         return await reply.read()
     finally:
         reply.close()
+
+
+def test_a_compressed_answer_is_read() -> None:
+    async def test(line: Line, server: UpstreamServer) -> None:
+        assert json.loads(await told(line, server.url + PATH, b"{}")) == ANSWER
+
+    over(whole(gzip.compress(json.dumps(ANSWER).encode()), 200, **{"Content-Encoding": "gzip"}), test)
+
+
+def test_a_name_that_is_not_found_in_time_is_unreached(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*_: Any, **__: Any) -> Any:
+        await asyncio.Event().wait()
+
+    async def run() -> None:
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", never)
+        async with lined("http://far.test", connect_seconds=SHORT_SECONDS) as line:
+            with pytest.raises(Unreached):
+                await asyncio.wait_for(line.post("http://far.test/x", b"{}"), 10)
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("length", [1, PIECE_BYTES - 9, PIECE_BYTES, 5 * PIECE_BYTES])
@@ -116,6 +137,14 @@ async def _half(exchange: Exchange) -> None:
     exchange.writer.close()
 
 
+async def _malformed(exchange: Exchange) -> None:
+    await exchange.head(200, {"Transfer-Encoding": "chunked"})
+    await exchange.chunk(b"hello")
+    await asyncio.sleep(0)
+    exchange.writer.write(b"zz\r\n")
+    await exchange.reader.read()
+
+
 async def _nonsense(exchange: Exchange) -> None:
     exchange.writer.write(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
     await exchange.writer.drain()
@@ -123,7 +152,8 @@ async def _nonsense(exchange: Exchange) -> None:
 
 
 @pytest.mark.parametrize(
-    ("play", "fault"), [(_never, Silent), (_broken_off, Broken), (_half, Broken), (_nonsense, Broken)]
+    ("play", "fault"),
+    [(_never, Silent), (_broken_off, Broken), (_half, Broken), (_nonsense, Broken), (_malformed, Broken)],
 )
 def test_what_does_not_answer_to_the_end_is_told_by_name(play: Any, fault: type[LineFault]) -> None:
     async def test(line: Line, server: UpstreamServer) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from pydantic import ValidationError
 
 from troth.domain.vectors import Reading
@@ -20,8 +20,10 @@ LABELS = ("red", "green", "blue")
 Shape = list[str | int]
 
 
-def graph_of(path: Path, shape: Shape, kind: int = TensorProto.FLOAT, inputs: int = 1) -> Path:
-    """A model that gives the mean of each colour."""
+def graph_of(
+    path: Path, shape: Shape, kind: int = TensorProto.FLOAT, inputs: int = 1, *, is_single: bool = False
+) -> Path:
+    """A model that gives the mean of each colour; `is_single`: of one picture, whatever its input says."""
     is_first = len(shape) == 4 and shape[1] == 3
     names = [f"picture{number or ''}" for number in range(inputs)]
     given = [helper.make_tensor_value_info(name, kind, shape) for name in names]
@@ -31,7 +33,12 @@ def graph_of(path: Path, shape: Shape, kind: int = TensorProto.FLOAT, inputs: in
         helper.make_node("Cast", [names[0]], ["values"], to=TensorProto.FLOAT),
         helper.make_node("ReduceMean", ["values"], ["means"], axes=axes, keepdims=0),
     ]
-    graph = helper.make_graph(nodes, "means", given, [found])
+    constants = []
+    if is_single:
+        nodes[-1].output[0] = "each"
+        nodes.append(helper.make_node("Reshape", ["each", "one"], ["means"]))
+        constants.append(numpy_helper.from_array(np.array([1, 3], np.int64), "one"))
+    graph = helper.make_graph(nodes, "means", given, [found], constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.save(model, str(path))
     return path
@@ -62,6 +69,13 @@ def test_a_model_for_one_picture_is_given_one_at_a_time(tmp_path: Path) -> None:
     assert encoder_of(file).batch_sequences == 1
     with pytest.raises(EngineFault, match="one picture at a time"):
         encoder_of(file, batch_sequences=2)
+
+
+def test_a_model_that_only_says_it_takes_several_is_given_one_at_a_time(tmp_path: Path) -> None:
+    file = graph_of(tmp_path / "model.onnx", ["n", 8, 10, 3], is_single=True)
+    encoder = encoder_of(file, batch_sequences=1)
+    assert encoder.encode([planes(1, 2, 3)]).tolist() == [[1, 2, 3]]
+    assert encoder_of(file).batch_sequences == 1
 
 
 def test_a_size_that_the_file_leaves_open_is_the_operators(tmp_path: Path) -> None:

@@ -70,13 +70,22 @@ def test_a_category_without_a_label_was_looked_for_in_nothing(looks: bool, looke
 
 def test_what_is_wrong_with_a_part_is_wrong_with_the_whole() -> None:
     well, wrong = (classifier().judge(numbers(value, -9.0, 9.0), 0.5) for value in (-9.0, 9.0))
-    seen = classifier(looks=True, categories={}).judge(numbers(-9.0, 3.0, 0.0), 0.5)
+    seen = classifier(looks=True, categories={}, labels=("nude", "rage", "calm")).judge(numbers(-9.0, 3.0, 0.0), 0.5)
     whole = joined([well, seen, wrong])
 
-    assert (whole.flagged, whole.label, whole.wrong) == (True, "rage", frozenset({"rage", "violence"}))
+    assert (whole.flagged, whole.label, whole.wrong) == (True, "threat", frozenset({"rage", "violence"}))
     assert whole.categories["violence"] == wrong.categories["violence"]
     assert (whole.applied["violence"], whole.applied["rage"]) == (("text",), ("image",))
+    assert whole.labels == dict(seen.labels) | dict(wrong.labels)
     assert joined([well]) == well
+
+
+def test_label_and_shares_are_those_of_the_worst_part() -> None:
+    likely = {"labels": ("bad", "calm"), "activation": "none", "categories": {}}
+    parts = [classifier(**likely).judge(numbers(share, 1 - share), 0.5) for share in (0.1, 0.9, 0.3)]
+
+    assert joined(parts).labels == parts[1].labels
+    assert joined(parts[::2]).labels == parts[2].labels
 
 
 def test_numbers_of_any_size_are_probabilities() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from troth.engines.onnx.session import LOADED_SHARE, opened, shapes
 from troth.engines.probing import SAME, difference
 from troth.engines.vectors import HONOURS
 from troth.errors import EngineFault
+
+logger = logging.getLogger(__name__)
 
 FLOAT = "tensor(float)"
 BATCH_SEQUENCES = 8
@@ -53,7 +56,7 @@ class VisionEncoder:
         chance = np.random.default_rng(1).normal(0, 1, (BATCH_SEQUENCES, form.height, form.width, 3))
         probe = [Reading(NO_TOKENS, planes=planes.astype(np.float32)) for planes in chance]
         self._try(probe[0])
-        apart = difference(self.encode, probe) if not isinstance(shape[0], int) else None
+        apart = None if isinstance(shape[0], int) else self._apart(probe)
         chosen = options.batch_sequences or (BATCH_SEQUENCES if apart is not None and apart < SAME else 1)
         if apart is None and chosen > 1:
             raise EngineFault(f"{self._name} takes one picture at a time: leave out options.batch_sequences.")
@@ -90,6 +93,14 @@ class VisionEncoder:
             self.encode([reading])
         except Exception as error:  # the library's boundary: its faults have no class in common
             raise EngineFault(f"{self._name} could not look at a picture. onnxruntime says: {error}") from error
+
+    def _apart(self, probe: Sequence[Reading]) -> float | None:
+        """How far a picture's numbers move beside others; None: others cannot be computed beside it."""
+        try:
+            return difference(self.encode, probe)
+        except Exception:  # the library's boundary: the file calls its batch open, and what is in it is not
+            logger.info("event=one_at_a_time file=%s", self._name)
+            return None
 
     def encode(self, batch: Sequence[Reading]) -> Values:
         """A row of numbers for each picture."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import aiohttp
 import httpx
@@ -16,6 +16,7 @@ import httpx
 from troth.engines.upstream.options import UpstreamOptions
 
 OK = 200
+LOOK_SECONDS = 1.0  # between two looks at a connection that is waited for
 PIECE_BYTES = 1 << 16  # of a body: a shorter one leaves in one write with its head
 FAULTS = (aiohttp.ClientError, OSError, ValueError)
 
@@ -52,15 +53,32 @@ class Reply:
         self.headers: Mapping[str, str] = response.headers
         self._response = response
         self._places: asyncio.Semaphore | None = places
+        self._is_waiting = False  # for the next piece
+        self._was_gone = False  # at the last look
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body as it comes. Raises Silent and Broken."""
-        content = self._response.content
+        content, looking = self._response.content, _Every(LOOK_SECONDS, self._look)
         try:
+            self._is_waiting = True
             while piece := await content.readany():
+                self._is_waiting = False
                 yield piece
+                self._is_waiting = True
         except FAULTS as fault:
             raise _in_words(fault) from fault
+        finally:
+            looking.end()
+
+    def _look(self) -> None:
+        """Whoever waits for a piece of a connection that is gone is told so: aiohttp tells nobody who reads a body that
+        its chunks are malformed, and stops the clock of silences too."""
+        connection = self._response.connection
+        transport = connection.transport if connection is not None else None
+        is_gone = connection is not None and (transport is None or transport.is_closing()) and self._is_waiting
+        if is_gone and self._was_gone:  # not merely about to be told
+            self._response.content.set_exception(aiohttp.ClientPayloadError("the connection is gone"))
+        self._was_gone = is_gone
 
     async def read(self) -> bytes:
         """The whole body. Raises Silent and Broken."""
@@ -80,8 +98,9 @@ class Line:
     def __init__(self, options: UpstreamOptions) -> None:
         self._places = asyncio.Semaphore(options.connections_max)
         self._pool_seconds, self._write_seconds = options.pool_seconds, options.write_seconds
+        # `connect` is of looking the name up and of all its addresses together: no place is waited for there.
         self._timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=options.connect_seconds, sock_read=options.idle_seconds or None
+            total=None, connect=options.connect_seconds, sock_read=options.idle_seconds or None
         )
         self._keep_seconds = options.keep_seconds
         self._has_tls = any(url.startswith("https:") for url in options.urls)
@@ -158,7 +177,7 @@ class Line:
         """A socket that the system itself closes when what was sent is not taken: asyncio would wait for that."""
         family, kind, protocol, _, _ = address
         made = socket.socket(family, kind, protocol)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(self._write_seconds * 1000))
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, max(int(self._write_seconds * 1000), 1))
         return made
 
     def _opened(self) -> aiohttp.ClientSession:
@@ -172,8 +191,23 @@ class Line:
             headers=self._headers,
             timeout=self._timeout,
             cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
         )
+
+
+class _Every:
+    """Calls something every so many seconds."""
+
+    def __init__(self, seconds: float, call: Callable[[], None]) -> None:
+        self._seconds, self._call = seconds, call
+        self._next = asyncio.get_running_loop().call_later(seconds, self._again)
+
+    def _again(self) -> None:
+        self._next = asyncio.get_running_loop().call_later(self._seconds, self._again)
+        self._call()
+
+    def end(self) -> None:
+        """It calls no more."""
+        self._next.cancel()
 
 
 class _Sending:

@@ -15,6 +15,7 @@ Address = Annotated[
     ),
 ]
 SECONDS: dict[str, Any] = {"unit": "seconds"}  # JSON
+SECONDS_MAX = 86_400.0
 
 
 RerankServerKind = Literal["vllm", "llama_server"]
@@ -52,8 +53,12 @@ class UpstreamOptions(BaseModel):
         json_schema_extra={"secret": True},
         description='The key that the other server wants, best as "${env:NAME}".',
     )
-    connect_seconds: float = Field(5.0, gt=0, json_schema_extra=SECONDS, description="Longest wait for a connection.")
-    write_seconds: float = Field(10.0, gt=0, json_schema_extra=SECONDS, description="Longest pause while sending.")
+    connect_seconds: float = Field(
+        5.0, gt=0, le=SECONDS_MAX, json_schema_extra=SECONDS, description="Longest wait for a connection."
+    )
+    write_seconds: float = Field(
+        10.0, gt=0, le=SECONDS_MAX, json_schema_extra=SECONDS, description="Longest pause while sending."
+    )
     pool_seconds: float = Field(
         5.0, gt=0, json_schema_extra=SECONDS, description="Longest wait for one of connections_max; then 503."
     )
@@ -68,7 +73,11 @@ class UpstreamOptions(BaseModel):
     )
     connections_max: int = Field(64, ge=1, le=65_536, description="Requests to all replicas at the same time.")
     keep_seconds: float = Field(
-        15.0, ge=0, json_schema_extra=SECONDS, description="How long an idle connection is kept for the next request."
+        15.0,
+        gt=0,
+        le=SECONDS_MAX,
+        json_schema_extra=SECONDS,
+        description="How long an idle connection is kept for the next request.",
     )
     health_seconds: float = Field(
         10.0, gt=0, json_schema_extra=SECONDS, description="How often each replica is asked whether it is there."
