@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+DOUBLINGS_MAX = 30  # more make years, and in the end no number at all
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackOffLimits:
@@ -37,7 +39,8 @@ class BackOff:
             self.crashes = 0
         self._born = 0.0
         self.crashes += 1
-        pause = min(self._limits.first_seconds * 2 ** (self.crashes - 1), self._limits.seconds_max)
+        doubled = self._limits.first_seconds * 2 ** min(self.crashes - 1, DOUBLINGS_MAX)
+        pause = min(doubled, self._limits.seconds_max)
         self._due = now + pause
 
     def reset(self) -> None:

@@ -69,10 +69,7 @@ class Fleet:
                 self._spawn(self._first_load(slot, give_up))
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            try:
-                await self.sweep()
-            except Exception:  # the boundary of a sweep: one slot's fault must not end the care for the others
-                logger.exception("event=sweep_failed")
+            await self.sweep()
 
     async def _first_load(self, slot: Slot, give_up: Callable[[str, str], object]) -> None:
         try:
@@ -97,12 +94,18 @@ class Fleet:
         if self._is_stopping:
             return
         for slot in self.slots.values():
-            if slot.look():
-                await slot.mourn()
-            if slot.state is SlotState.ERROR and not slot.facts.lazy and _may_start(slot):
-                self._spawn(self._load_quietly(slot))
-            elif slot.is_due_for_sleep:
-                await slot.unload(why=f"quiet for {slot.quiet_seconds:.0f} s")
+            try:
+                await self._look_after(slot)
+            except Exception:  # the boundary of a look: one slot's fault must not end the care for the others
+                logger.exception("event=sweep_failed slot=%s", slot.name)
+
+    async def _look_after(self, slot: Slot) -> None:
+        if slot.look():
+            await slot.mourn()
+        if slot.state is SlotState.ERROR and not slot.facts.lazy and _may_start(slot):
+            self._spawn(self._load_quietly(slot))
+        elif slot.is_due_for_sleep:
+            await slot.unload(why=f"quiet for {slot.quiet_seconds:.0f} s")
 
     async def _load_quietly(self, slot: Slot) -> None:
         with suppress(Refusal):  # it is in the slot's state and in the log
@@ -125,12 +128,15 @@ class Fleet:
         if not slot.is_dispatchable or slot.look():
             await self._wake(slot)
         slot.touch()
-        assert slot.engine is not None
+        if slot.engine is None:  # it went in the moment between its load and this
+            raise slot.unavailable()
         return slot.engine
 
     async def _wake(self, slot: Slot) -> None:
         if slot.engine is not None and slot.look():
             await slot.mourn()
+        if not slot.is_coming:
+            self._check_room(slot)  # told now: whoever may not wait hears nothing of what a load comes to
         loading = asyncio.ensure_future(self.load(slot))
         loading.add_done_callback(_retrieve)
         patience = 0 if self._settings.when_loading == "refuse" else self._settings.wait_seconds
@@ -153,25 +159,35 @@ class Fleet:
 
     async def _make_room(self, wanted: Slot) -> None:
         """The memory budget has room for the slot: the least recently used of the others have gone."""
-        budget = self._settings.memory_bytes
-        if budget is None:
-            return
-        need = wanted.memory_bytes
-        if need > budget:
+        budget, need = self._settings.memory_bytes, wanted.memory_bytes
+        if budget is not None and need > budget:
             raise EngineFault(
                 f"The model {wanted.facts.model} takes {_mb(need)}, and slots.memory_mb allows {_mb(budget)} for all."
             )
-        while self._used() + need > budget:
-            victim = min((slot for slot in self.slots.values() if _can_go(slot)), key=_last_use, default=None)
-            if victim is None:
-                raise Unavailable(
-                    f"No memory is free for the model {wanted.facts.model}: it takes {_mb(need)}, "
-                    f"{_mb(self._used())} of {_mb(budget)} are in use, and no other model can go now.",
-                    retry_seconds=ROOM_RETRY_SECONDS,
-                    code="no_memory",
-                    details={"slot": wanted.name, "state": str(wanted.state)},
-                )
-            await victim.unload(why=f"room for {wanted.name}")
+        while victims := self._check_room(wanted):
+            await victims[0].unload(why=f"room for {wanted.name}")
+
+    def _check_room(self, wanted: Slot) -> list[Slot]:
+        """Who could go for this slot, the least recently used first; nobody, where there is room.
+
+        Raises Unavailable when there would be no room without all of them: then nobody goes.
+        """
+        budget, need = self._settings.memory_bytes, wanted.memory_bytes
+        if budget is None or need > budget:
+            return []
+        missing = self._used() + need - budget
+        if missing <= 0:
+            return []
+        going = sorted((slot for slot in self.slots.values() if slot is not wanted and _can_go(slot)), key=_last_use)
+        if sum(slot.memory_bytes for slot in going) < missing:
+            raise Unavailable(
+                f"No memory is free for the model {wanted.facts.model}: it takes {_mb(need)}, "
+                f"{_mb(self._used())} of {_mb(budget)} are in use, and no other model can go now that would make room.",
+                retry_seconds=ROOM_RETRY_SECONDS,
+                code="no_memory",
+                details={"slot": wanted.name, "state": str(wanted.state)},
+            )
+        return going
 
     def _used(self) -> int:
         return sum(slot.memory_bytes for slot in self.slots.values() if slot.takes_memory)
@@ -179,11 +195,12 @@ class Fleet:
 
 def _may_start(slot: Slot) -> bool:
     """True when the breaker lets a slot that has been loaded before start again."""
-    return slot.loads > 0 and not slot.breaker.is_parked and slot.breaker.wait_seconds == 0
+    return slot.is_wanted and slot.loads > 0 and not slot.breaker.is_parked and slot.breaker.wait_seconds == 0
 
 
 def _can_go(slot: Slot) -> bool:
-    return slot.is_dispatchable and not slot.facts.pinned and not slot.is_busy and slot.quiet_seconds >= GRACE_SECONDS
+    is_free = slot.is_dispatchable and not slot.facts.pinned and not slot.is_busy
+    return is_free and slot.memory_bytes > 0 and slot.quiet_seconds >= GRACE_SECONDS
 
 
 def _last_use(slot: Slot) -> float:

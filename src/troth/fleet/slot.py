@@ -14,10 +14,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Event
 
 from troth.engines.base import Engine, EngineReport
 from troth.errors import Conflict, EngineFault, LoadFailed, Refusal, Unavailable
+from troth.fleet.aside import Fetch
 from troth.fleet.backoff import BackOff
 from troth.fleet.facts import Making, SlotFacts, SlotNews
 from troth.fleet.states import DISPATCHABLE, LOADING, SlotState, path_between
@@ -50,7 +50,7 @@ class Slot:
         self._making = making
         self.admit: Admit = _anyone
         self._loading: asyncio.Task[None] | None = None
-        self._given_up = Event()  # the load under way is wanted no more; read by the thread that fetches
+        self._fetch: Fetch | None = None  # the latest of its files
         self._leaving: asyncio.Task[None] | None = None  # an engine is being stopped
         self._held = 0  # requests on their way to the engine
         self._watchers = Watchers()
@@ -71,6 +71,11 @@ class Slot:
     def is_loading(self) -> bool:
         """True while it is on its way into memory."""
         return self.state in LOADING
+
+    @property
+    def is_coming(self) -> bool:
+        """True while a load is under way, also one that waits for room or for its own engine to leave."""
+        return self._loading is not None and not self._loading.done()
 
     @property
     def takes_memory(self) -> bool:
@@ -144,7 +149,7 @@ class Slot:
 
         `by_hand`: the operator asks; the breaker forgets.
         """
-        if self._loading is not None and not self._loading.done():
+        if self._loading is not None and self.is_coming:
             return self._loading
         self.is_wanted = True
         if by_hand:
@@ -190,13 +195,13 @@ class Slot:
 
     async def _load(self) -> None:
         started, self.load_progress = time.perf_counter(), 0.0
-        self._given_up = Event()
         try:
             if self._leaving is not None:
                 await asyncio.wait([self._leaving])
             if not self._making.has_files():
                 self._go(SlotState.PULLING, "fetching its files")
-                await asyncio.to_thread(self._making.pull, self._pulled(self._given_up))
+                self._fetch = Fetch(self._making.pull, self._note_progress, f"fetch-{self.name}")
+                await self._fetch.wait()
             await self.admit(self, lambda: self._go(SlotState.STARTING))
             self.load_progress = 0.0
             engine = self.engine = self._making.make()
@@ -204,7 +209,8 @@ class Slot:
             await engine.start(self._note_progress)
             await self._making.look_at(engine)
         except asyncio.CancelledError:
-            self._given_up.set()
+            if self._fetch is not None:
+                await self._fetch.give_up()
             await self._drop(SlotState.OFFLINE, "the load was given up")
             raise
         except Unavailable as refusal:  # no memory now, or the server ends: nothing is wrong with the model
@@ -242,16 +248,6 @@ class Slot:
             logger.info("event=loading model=%s progress=%.2f", self.facts.model, done)
         self.load_progress = done
 
-    def _pulled(self, given_up: Event) -> Callable[[float], None]:
-        """What the thread that fetches reports to; it raises EngineFault once nobody wants the files any more."""
-
-        def report(done: float) -> None:
-            if given_up.is_set():
-                raise EngineFault("The load was given up.")
-            self._note_progress(done)
-
-        return report
-
     async def _drop(self, state: SlotState, message: str) -> None:
         """The engine is nobody's any more, and once it is stopped the slot is in `state`, whoever stops waiting."""
         engine, self.engine = self.engine, None
@@ -276,18 +272,21 @@ class Slot:
         if self.facts.pinned and not force:
             raise Conflict(f"The slot {self.name} is pinned; ?force=true unloads it all the same.", code="slot_pinned")
         self.is_wanted = False
-        if self.state is SlotState.OFFLINE:
-            return
-        if self.is_loading:
+        if self.is_coming:
             if not force:
+                words = str(self.state) if self.is_loading else "about to be loaded"
                 raise Conflict(
-                    f"The slot {self.name} is {self.state}, and from there it cannot be unloaded; ?force=true gives "
-                    "the load up.",
+                    f"The slot {self.name} is {words}, and from there it cannot be unloaded; ?force=true gives the "
+                    "load up.",
                     code="illegal_transition",
                 )
             await self.give_up()
             return
+        if self.state is SlotState.OFFLINE:
+            return
         if self.state is SlotState.ERROR:
+            if self._leaving is not None:  # its remains are being put away, which ends in this state
+                await asyncio.wait([self._leaving])
             self.breaker.reset()
             self._go(SlotState.OFFLINE, why)
             return

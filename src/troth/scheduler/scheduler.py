@@ -271,5 +271,6 @@ class Scheduler:
 
 
 def stopping_fault() -> Unavailable:
-    """What ends requests when the server ends."""
-    return Unavailable("The server is shutting down.", retry_seconds=RETRY_SECONDS, code="stopping")
+    """What ends requests when their model is unloaded, or the server ends."""
+    words = "The model is being stopped, or the server is shutting down."
+    return Unavailable(words, retry_seconds=RETRY_SECONDS, code="stopping")

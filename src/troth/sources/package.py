@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import select
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from troth.sources.address import PackageAddress
@@ -23,6 +25,8 @@ _OFFLINE = re.compile(
     r"Name or service not known|Network is unreachable|Connection refused|ProxyError|Read timed out"
 )
 _MESSAGE_LINES = 3
+_QUIET_SECONDS = 0.2
+_READ_BYTES = 1 << 16
 _NAMES_SHOWN = 3
 
 
@@ -64,16 +68,35 @@ def _run_pip(requirement: str, folder: Path, progress: Progress, *, raw_progress
     words: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
         assert child.stdout is not None
+        done = 0
         try:
-            for line in child.stdout:
+            for line in _lines(child.stdout.fileno()):
                 match = _RAW_PROGRESS.match(line)
                 if match:
-                    progress.at(int(match[1]))
-                else:
+                    done = int(match[1])
+                elif line:
                     words.append(line.decode(errors="replace").rstrip())
+                progress.at(done)
             return child.wait(), "\n".join(words)
         finally:
             child.kill()
+
+
+def _lines(descriptor: int) -> Iterator[bytes]:
+    """What is written there, line by line, and an empty line whenever nothing comes for a while: whoever is told of the
+    progress may want no more of it."""
+    left = b""
+    while True:
+        if not select.select([descriptor], [], [], _QUIET_SECONDS)[0]:
+            yield b""
+            continue
+        read = os.read(descriptor, _READ_BYTES)
+        if not read:
+            break
+        *lines, left = (left + read).split(b"\n")
+        yield from lines
+    if left:
+        yield left
 
 
 def explain(address: PackageAddress, words: str) -> str:

@@ -129,9 +129,8 @@ class Shares:
         self.report(0.0)
 
     def at(self, done_bytes: int) -> None:
-        """The share is told, where the size is known."""
-        if self.total_bytes:
-            self.report(min(done_bytes / self.total_bytes, 1.0))
+        """The share is told; of an unknown size, that it is not over yet."""
+        self.report(min(done_bytes / self.total_bytes, 1.0) if self.total_bytes else 0.0)
 
     def end(self) -> None:
         """All of it is here, or it was given up: the next word is the fetcher's."""

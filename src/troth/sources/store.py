@@ -16,6 +16,7 @@ import fcntl
 import hashlib
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ from troth.sources.progress import Progress
 from troth.sources.transfer import Settled, hash_file, put_in_place, write_in_place
 
 _RECORD = ".record.json"
+_LOCK_SECONDS = 0.2  # between two tries for a lock
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -211,9 +213,21 @@ class Store:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                self.progress.note(f"another process is fetching {path.name}: waiting for it")
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                self.progress.begin(f"another process is fetching {path.name}: waiting for it", None)
+                self._wait_for(lock.fileno())
+                self.progress.end()
             yield
+
+    def _wait_for(self, lock: int) -> None:
+        """It is ours. Progress is told meanwhile: whoever is told may want no more of it."""
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_LOCK_SECONDS)
+                self.progress.at(0)
+            else:
+                return
 
 
 def _place(address: PackageAddress | HubAddress) -> Path:

@@ -410,6 +410,33 @@ def test_more_requests_than_connections_are_told_to_come_back() -> None:
     asyncio.run(asyncio.wait_for(run(), 20))
 
 
+def test_more_choices_than_connections_are_answered_one_after_the_other() -> None:
+    async def run() -> None:
+        async with serving(spoken("a")) as server:
+            engine = Upstream("near", options(server, connections_max=2, pool_seconds=5.0))
+            await engine.start(lambda fraction: None)
+            events = await heard(engine, plan_of(choices=5))
+            assert sum(isinstance(event, Ended) for event in events) == 5
+            await engine.stop()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
+def test_a_server_whose_connections_are_all_in_use_is_well() -> None:
+    async def run() -> None:
+        async with serving(stream(delta(content="a"), then="hang")) as server:
+            engine = Upstream("near", options(server, connections_max=1, pool_seconds=60.0))
+            await engine.start(lambda fraction: None)
+            plan = plan_of()
+            ticket = engine.relay(plan, relayed(plan, 0))
+            assert await ticket.wait_started(5)
+            await asyncio.wait_for(engine.refresh(), 5)
+            assert engine.report().status == "ready"
+            await engine.stop()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
 # ---- replicas ---------------------------------------------------------------------------------------
 
 

@@ -106,3 +106,17 @@ def test_token_ids_are_refused_where_the_other_server_may_not_know_them() -> Non
             await engine.stop()
 
     asyncio.run(scene())
+
+
+def test_another_model_over_there_is_told_to_everybody_under_way() -> None:
+    async def scene() -> None:
+        async with serving(given(1, 0), given(1, 0, 0)) as far:
+            engine = await started(far)
+            await engine.learn()
+            found = await asyncio.gather(*(engine.embed(ONE) for _ in range(3)), return_exceptions=True)
+            assert [type(each) for each in found] == [UpstreamFault] * 3
+            await engine.learn()
+            assert engine.facts.dimensions == 3
+            await engine.stop()
+
+    asyncio.run(scene())

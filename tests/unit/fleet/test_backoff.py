@@ -60,3 +60,11 @@ def test_the_wait_passes() -> None:
     clock.now += 1.5
 
     assert breaker.wait_seconds == 0
+
+
+def test_however_many_crashes_there_were_the_wait_is_a_number() -> None:
+    breaker = BackOff(BackOffLimits(first_seconds=1, seconds_max=60, crashes_max=10_000), Clock())
+    for _ in range(2000):
+        breaker.note_crash()
+
+    assert breaker.wait_seconds == 60

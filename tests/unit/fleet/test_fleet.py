@@ -254,3 +254,71 @@ def test_models_that_do_not_fit_together_at_the_start_are_told() -> None:
         await fleet.stop()
 
     run(scene())
+
+
+def test_whoever_may_not_wait_hears_that_no_memory_is_free() -> None:
+    async def scene() -> None:
+        one, two = stage("one", pinned=True), stage("two")
+        settings = FleetSettings(when_loading="refuse", memory_bytes=MEBIBYTE)
+        fleet = fleet_of(one, two, settings=settings)
+        await one.slot.load()
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="No memory is free") as refused:
+                await fleet.ready("two")
+            assert refused.value.code == "no_memory"
+
+    run(scene())
+
+
+def test_nobody_goes_where_that_would_not_make_room() -> None:
+    async def scene() -> None:
+        one, two = stage("one"), stage("two")
+        large = stage("large", memory_bytes=3 * MEBIBYTE)
+        fleet = fleet_of(one, two, large, settings=budget(3))
+        await fleet.ready("one")
+        await fleet.ready("two")
+        one.slot.used_at -= 100
+        with pytest.raises(Unavailable, match="would make room"):
+            await fleet.ready("large")
+        assert one.slot.is_dispatchable
+
+        two.slot.used_at -= 100
+        await fleet.ready("large")
+        assert not one.slot.is_dispatchable
+        assert not two.slot.is_dispatchable
+
+    run(scene())
+
+
+def test_what_takes_no_memory_does_not_go_for_what_does() -> None:
+    async def scene() -> None:
+        far, one, two = stage("far", weight=0), stage("one"), stage("two")
+        fleet = fleet_of(far, one, two, settings=budget(1))
+        await fleet.ready("far")
+        await fleet.ready("one")
+        far.slot.used_at -= 200
+        one.slot.used_at -= 100
+        await fleet.ready("two")
+
+        assert [each.slot.is_dispatchable for each in (far, one, two)] == [True, False, True]
+
+    run(scene())
+
+
+def test_one_slot_that_cannot_be_looked_after_does_not_keep_the_others_from_it() -> None:
+    async def scene() -> None:
+        one, two = stage("one", lazy=False), stage("two", lazy=False)
+        fleet = fleet_of(one, two)
+        await fleet.ready("one")
+        await fleet.ready("two")
+
+        def broken() -> bool:
+            raise ValueError("it cannot be told")
+
+        one.slot.look = broken  # type: ignore[method-assign]
+        two.engine.status = "failed"
+        await fleet.sweep()
+
+        assert two.slot.state is SlotState.ERROR
+
+    run(scene())

@@ -205,6 +205,47 @@ def test_a_load_under_way_is_given_up_by_force_alone() -> None:
     run(scene())
 
 
+def test_a_load_that_waits_for_its_own_engine_to_leave_is_given_up_by_force() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        first = staged.engine
+        first.farewell.clear()
+        leaving = asyncio.create_task(staged.slot.unload())
+        await asyncio.sleep(0.01)
+        load = asyncio.create_task(staged.slot.load())
+        await asyncio.sleep(0.01)
+        with pytest.raises(Conflict):
+            await staged.slot.unload()
+        await staged.slot.unload(force=True)
+        first.farewell.set()
+        await leaving
+
+        with pytest.raises(Unavailable, match="was given up"):
+            await load
+        assert staged.slot.state is SlotState.OFFLINE
+        assert len(staged.engines) == 1
+
+    run(scene())
+
+
+def test_an_unload_of_a_slot_that_mourns_is_not_undone() -> None:
+    async def scene() -> None:
+        staged = await loaded()
+        staged.engine.status = "failed"
+        staged.engine.farewell.clear()
+        mourning = asyncio.create_task(staged.slot.mourn())
+        await asyncio.sleep(0.01)
+        unloading = asyncio.create_task(staged.slot.unload())
+        await asyncio.sleep(0.01)
+        staged.engine.farewell.set()
+        await asyncio.gather(mourning, unloading)
+
+        assert staged.slot.state is SlotState.OFFLINE
+        assert not staged.slot.is_wanted
+
+    run(scene())
+
+
 def test_an_engine_that_dies_is_seen_and_mourned() -> None:
     async def scene() -> None:
         staged = await loaded()
@@ -320,6 +361,23 @@ def test_a_fetch_that_nobody_wants_any_more_is_given_up() -> None:
         assert await asyncio.to_thread(told.wait, 5)
         with pytest.raises(Unavailable):
             await load
+
+    run(scene())
+
+
+def test_many_fetches_that_hang_leave_threads_for_everything_else() -> None:
+    async def scene() -> None:
+        end = threading.Event()
+
+        def pull(report: Report) -> None:
+            end.wait(10)
+
+        stages = [stage(f"slot{number}", is_here=False, puller=pull) for number in range(40)]
+        loads = [asyncio.create_task(each.slot.load()) for each in stages]
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: True), 5)
+        end.set()
+        await asyncio.gather(*loads)
 
     run(scene())
 

@@ -112,7 +112,10 @@ class RemoteGrammars:
 
     def compile(self, source: GrammarSource) -> RemoteGrammar:
         """The grammar of this source. Blocks for up to some hundred milliseconds. Raises GrammarFault."""
-        unneeded = [self._unneeded.popleft() for _ in range(len(self._unneeded))]
+        unneeded = []
+        with suppress(IndexError):  # other threads take from it too
+            while True:
+                unneeded.append(self._unneeded.popleft())
         grammar = RemoteGrammar(source, self._line.ask((source, unneeded)), self)
         finalize(grammar, self._unneeded.append, grammar.number).atexit = False
         return grammar

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from troth.engines.upstream.kinds import Kind
-from troth.engines.upstream.line import AllInUse, LineFault, NotWell
+from troth.engines.upstream.line import LineFault, NotWell
 from troth.engines.upstream.options import UpstreamOptions
 from troth.engines.upstream.replicas import Replica, Replicas
 
@@ -52,8 +52,6 @@ class Watch:
                     await self._list(replica)
         except NotWell as fault:
             replica.put_aside(str(fault))
-        except AllInUse:
-            logger.debug("event=replica_not_asked number=%d reason=all_connections_in_use", replica.number)
         except (LineFault, TimeoutError):
             replica.put_aside("no answer")
         except (ValueError, RecursionError):

@@ -48,11 +48,11 @@ class Untaken(Broken):
 class Reply:
     """An answer whose head is here. Whoever has it closes it."""
 
-    def __init__(self, response: aiohttp.ClientResponse, places: asyncio.Semaphore) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, places: asyncio.Semaphore | None) -> None:
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
         self._response = response
-        self._places: asyncio.Semaphore | None = places
+        self._places = places
         self._is_waiting = False  # for the next piece
         self._was_gone = False  # at the last look
 
@@ -112,15 +112,18 @@ class Line:
     async def post(self, url: str, body: bytes) -> Reply:
         """The answer to a JSON text. Raises LineFault. A kept connection that is closed over there is tried again."""
         try:
-            return await self._ask("POST", url, body)
+            return await self._ask(url, body)
         except Untaken:
             raise
         except Broken:
-            return await self._ask("POST", url, body)
+            return await self._ask(url, body)
 
     async def get(self, url: str) -> bytes:
-        """What is told there. Raises LineFault and NotWell."""
-        reply = await self._ask("GET", url, b"")
+        """What is told there. Raises LineFault and NotWell. It waits for no place: a busy server is there as well."""
+        try:
+            reply = Reply(await self._sent("GET", url, b""), None)
+        except FAULTS as fault:
+            raise _in_words(fault) from fault
         try:
             if reply.status != OK:
                 raise NotWell(reply.status)
@@ -133,10 +136,10 @@ class Line:
         if self._session is not None:
             await self._session.close()
 
-    async def _ask(self, method: str, url: str, body: bytes) -> Reply:
+    async def _ask(self, url: str, body: bytes) -> Reply:
         await self._place()
         try:
-            response = await self._sent(method, url, body)
+            response = await self._sent("POST", url, body)
         except FAULTS as fault:
             self._places.release()
             raise _in_words(fault) from fault

@@ -19,7 +19,7 @@ from troth.errors import Unavailable, UpstreamFault
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 2
-STOPPING = "The server stops before this answer is complete."
+STOPPING = "The model is being stopped, or the server is shutting down, before this answer is complete."
 
 
 class Remote(ABC):

@@ -46,7 +46,7 @@ class RelayTicket:
         self._fault: Refusal | None = None
         self._is_finished = False
         self._answering = ExitStack()  # closes the connections
-        self._ends: list[AsyncIterator[bytes]] = []  # what comes behind the last words
+        self._end: AsyncIterator[bytes] | None = None  # what comes behind the last words
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -105,8 +105,8 @@ class RelayTicket:
     async def _work(self) -> None:
         with self._answering:
             await self._answer()
-            if self._is_finished:
-                await self._read_ends()
+            if self._end is not None:
+                await _read_to_end(self._end)
 
     async def _answer(self) -> None:
         try:
@@ -124,16 +124,6 @@ class RelayTicket:
         except Exception:  # the boundary of the task: whatever failed is for the log
             logger.exception("event=relay_failed model=%s", self._plan.model.id)
             self._break(EngineFault("The server failed to relay this answer.", code="internal_error"))
-
-    async def _read_ends(self) -> None:
-        """The answers have been read to their ends, so that their connections are good for the next request."""
-        try:
-            async with asyncio.timeout(END_SECONDS_MAX):
-                for pieces in self._ends:
-                    async for _ in pieces:
-                        continue
-        except (TimeoutError, LineFault):
-            return  # then they are closed
 
     async def _relay_all(self) -> None:
         """Every choice is relayed; the first that fails ends them all."""
@@ -154,7 +144,11 @@ class RelayTicket:
         self._news.set()
         pieces = answering.reply.pieces()
         await self._read(self._readers[choice], answering, pieces)
-        self._ends.append(pieces)
+        if len(self._readers) == 1:
+            self._end = pieces
+        else:  # its place is free for a choice that waits for one
+            await _read_to_end(pieces)
+            answering.close()
 
     async def _read(self, reader: Reader, answering: Answering, pieces: AsyncIterator[bytes]) -> None:
         frames = Frames()
@@ -199,3 +193,13 @@ class RelayTicket:
         for other in each[1:]:
             thoughts += other.thoughts
         return Usage(each[0].prompt_tokens, sum(one.answer_tokens for one in each), each[0].cached_tokens, thoughts)
+
+
+async def _read_to_end(pieces: AsyncIterator[bytes]) -> None:
+    """The answer has been read to its end, so that its connection is good for the next request, or is not worth it."""
+    try:
+        async with asyncio.timeout(END_SECONDS_MAX):
+            async for _ in pieces:
+                continue
+    except (TimeoutError, LineFault):
+        return  # then it is closed

@@ -59,6 +59,7 @@ class UpstreamVectors(Remote):
         self.honours = honours_of(options, kind)
         self._embeds = kind == "embedding"
         self._facts: VectorFacts | None = None
+        self._is_stale = False  # another model may be there now
         self._learning = asyncio.Lock()
         self._work: set[asyncio.Future[Any]] = set()
 
@@ -86,12 +87,13 @@ class UpstreamVectors(Remote):
         """`facts` are known. A model of vectors is asked for one, the first time; raises what asking raises."""
         self._check_ready()
         async with self._learning:
-            if self._facts is not None:
+            if self._facts is not None and not self._is_stale:
                 return
             if not self._embeds:
                 self._facts = VectorFacts(tokens_max=self.context_tokens, gives_shares=self.options.server != RAW)
                 return
             (vector,), _ = await self._vectors([PROBE])
+            self._is_stale = False
             is_unit = bool(abs(float(np.linalg.norm(vector)) - 1) < UNIT_TOLERANCE)
             self._facts = VectorFacts(
                 tokens_max=self.context_tokens,
@@ -114,7 +116,7 @@ class UpstreamVectors(Remote):
                 )
         values, tokens = await self._vectors(job.items)
         if values.shape[1] != (known := self.facts.dimensions):
-            self._facts = None  # another model may be there now: the next request asks
+            self._is_stale = True  # the next request asks
             raise broken(f"a vector has {values.shape[1]} numbers, and {known} before")
         return Rows(values, tokens, (None,) * len(job.items))
 
