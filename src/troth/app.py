@@ -164,13 +164,13 @@ class Server:
         engines = Engines(self.states, lambda model: self.kept[model].observed())
         decisions = Decisions(self.conversation, decision_limits(self.config))
         handlers = _handlers(
-            OpenAIChat(self.conversation, self._omni(), DecisionForm(decisions, self._deciders()), streams),
+            OpenAIChat(self.conversation, self._omni(), DecisionForm(decisions, self._names_of(KIND)), streams),
             OpenAICompletions(self.conversation, streams, self.config.limits.prompts_max),
             OpenAIResponses(self.conversation),
             AnthropicMessages(self.conversation, strip_billing_header=self.config.messages.strip_billing_header),
             Native(self.conversation, streams, self.config.limits.prompts_max),
             Tokens(self.conversation),
-            ModerationRoutes(self._moderations()),
+            ModerationRoutes(self._moderations(), self._names_of("moderation")),
             SystemOne(decisions),
             VectorRoutes(self.vectors),
             Models(self.states, facts),
@@ -197,10 +197,10 @@ class Server:
         order = [model.id for model in self.config.models if model.kind == "moderation"]
         return Moderations(self.conversation, self.vectors, guards, classifiers(self.config), order, limits)
 
-    def _deciders(self) -> frozenset[str]:
-        """All names of the models that only decide."""
-        deciders = [model for model in self.catalogue if model.kind == KIND]
-        return frozenset(name for model in deciders for name in (model.id, model.slot, *model.aliases))
+    def _names_of(self, kind: str) -> frozenset[str]:
+        """All names of the models of a kind."""
+        found = [model for model in self.catalogue if model.kind == kind]
+        return frozenset(name for model in found for name in (model.id, model.slot, *model.aliases))
 
     def _words(self, model: str) -> SlotWords:
         kept = self.kept[model]

@@ -155,10 +155,10 @@ class Moderations:
                 raise Unsupported(
                     f"{where}: pictures and sounds are not judged here; send the text alone.", param=where
                 )
-        texts = tuple("\n".join(turn.text for turn in subject.turns) for subject in ask.subjects)
+        texts = tuple("\n".join(turn.transcript for turn in subject.turns) for subject in ask.subjects)
         path, _, place = ask.subjects[0].path.partition(".")
         assert ask.model is not None
-        job = EmbedJob(items=texts, is_list=bool(place), field=path)
+        job = EmbedJob(items=texts, is_list=bool(place), field=path, may_truncate=False)
         rows = await self.vectors.read(ask.model, job, account)
         return [classifier.judge(logits, self.limits.threshold) for logits in rows.values]
 

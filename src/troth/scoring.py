@@ -14,6 +14,8 @@ from troth.engines.base import Generates, Relays, Vocabulary
 from troth.errors import NotImplementedHere, OverContext, Refusal, Unsupported
 from troth.reply.score import Scorer
 
+CLIENTS = (400, 422)  # statuses of what is wrong with a request
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -50,7 +52,7 @@ async def score(
             raise OverContext(len(prompt.tokens) + room, prompt.context_tokens)
         return await _said(engine, replace(prompt, answer_tokens=room), given, plan)
     except Refusal as refusal:
-        if isinstance(refusal, OverContext) or refusal.param is None:
+        if isinstance(refusal, OverContext) or (refusal.param is None and refusal.status in CLIENTS):
             refusal.param = path
         raise
 

@@ -46,7 +46,7 @@ def client(file: Path, serve_with: ServeWith, connect: Connect) -> httpx.Client:
     """A client of a server with the classifier, once with labels that go together and once with one that is true."""
     models = [
         classifier(file, "several", categories={"threat": "violence"}),
-        classifier(file, "one", activation="softmax", safe_labels=["insult"]),
+        classifier(file, "one", activation="softmax", safe_labels=["insult"]) | {"aliases": ["omni-moderation-latest"]},
     ]
     return connect(serve_with(config(models)))
 
@@ -98,6 +98,24 @@ def test_a_text_is_judged_the_same_alone_and_among_others(client: httpx.Client) 
 def test_a_conversation_is_its_messages_one_under_the_other(client: httpx.Client) -> None:
     turns = [{"role": "user", "content": TEXTS[0]}, {"role": "assistant", "content": TEXTS[1]}]
     assert results(client, messages=turns) == results(client, input=f"{TEXTS[0]}\n{TEXTS[1]}")
+
+
+def test_calls_in_a_conversation_are_judged(client: httpx.Client) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "insult", "arguments": '{"words": "You fool."}'}}
+    user = {"role": "user", "content": TEXTS[1]}
+    assistant = {"role": "assistant", "content": None, "tool_calls": [call]}
+    told = f'{TEXTS[1]}\ninsult({{"words": "You fool."}})'
+    assert results(client, messages=[user, assistant]) == results(client, input=told)
+
+
+def test_an_openai_name_that_a_model_has_is_its_name(client: httpx.Client) -> None:
+    for name, model in (("omni-moderation-latest", "one"), ("omni-moderation-2024", "several")):
+        assert client.post(PATH, json={"model": name, "input": TEXTS[0]}).json()["model"] == model
+
+
+def test_a_text_that_is_too_long_is_told_no_cure_that_there_is_not(client: httpx.Client) -> None:
+    answer = client.post(PATH, json={"input": "word " * 100})
+    assert "truncate" not in answer.json()["error"]["message"]
 
 
 def test_markers_in_a_text_are_text(client: httpx.Client, file: Path) -> None:

@@ -73,6 +73,26 @@ def test_options_with_descriptions_are_told_to_the_model(judges: httpx.Client) -
     )
 
 
+def test_calls_and_names_in_the_conversation_are_read(judges: httpx.Client) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "refund", "arguments": '{"euros": 500}'}}
+    done = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
+    user: Body = {"role": "user", "content": STATE}
+
+    def tokens(*messages: Body) -> int:
+        count: int = answered(judges, asked(messages=list(messages)))["usage"]["prompt_tokens"]
+        return count
+
+    assert tokens(user, {"role": "assistant", "content": "Well.", "tool_calls": [call]}, done) > tokens(
+        user, {"role": "assistant", "content": "Well."}, {"role": "user", "content": "done"}
+    )
+    assert tokens(user | {"name": "bob"}) > tokens(user)
+
+
+def test_two_questions_are_one_too_many(judges: httpx.Client) -> None:
+    answer = judges.post(CHAT, json=asked({"description": "Another?", "properties": {"topic": TOPIC}}))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "conflicting_values")
+
+
 def test_a_boolean_is_a_question_of_yes_and_no(judges: httpx.Client) -> None:
     answer = answered(judges, asked({"description": QUESTION, "type": "boolean"}))
     direct = decided(judges, type="noul")

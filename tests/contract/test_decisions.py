@@ -63,6 +63,41 @@ def test_another_state_gives_another_answer(decider: httpx.Client) -> None:
     assert feast["wedding"] > parcel["wedding"]
 
 
+CALLED = {"id": "call_1", "type": "function", "function": {"name": "refund", "arguments": '{"euros": 500}'}}
+USER = {"role": "user", "content": STATE}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"messages": [USER], "order": "a late parcel, number 4711"},
+        [USER | {"name": "bob"}],
+        [USER, {"role": "assistant", "content": None, "tool_calls": [CALLED]}],
+    ],
+)
+def test_everything_in_a_state_is_read(decider: httpx.Client, more: Any) -> None:
+    less = decide(decider, [USER], urgent=URGENT)["usage"]["input_tokens"]
+    assert decide(decider, more, urgent=URGENT)["usage"]["input_tokens"] > less
+
+
+def test_parts_of_text_are_text(decider: httpx.Client) -> None:
+    parts = [{"role": "user", "content": [{"type": "text", "text": STATE}]}]
+    assert decide(decider, parts, urgent=URGENT)["answers"] == decide(decider, [USER], urgent=URGENT)["answers"]
+
+
+def test_a_picture_in_a_state_is_refused_by_its_place(decider: httpx.Client) -> None:
+    shown = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    state = {"messages": [USER, {"role": "user", "content": [{"type": "text", "text": "a"}, shown]}]}
+    answer = decider.post(PATH, json={"state": state, "questions": {"q": URGENT}})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, "state.messages.1.content.1")
+
+
+def test_two_names_of_one_answer_are_refused(decider: httpx.Client) -> None:
+    asked = URGENT | {"criteria": {"true": "it burns", "yes": "it may burn"}}
+    answer = decider.post(PATH, json={"state": STATE, "questions": {"q": asked}})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, "questions.q")
+
+
 def test_more_options_than_slots_are_told_apart_too(decider: httpx.Client) -> None:
     colours = dict.fromkeys(["red", "reddish", "green", "blue", "white", "black"])
     question = {"type": "choice", "instructions": "Which colour is snow?", "criteria": colours}

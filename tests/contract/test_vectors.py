@@ -140,6 +140,11 @@ def test_an_unversioned_path_is_the_same(client: httpx.Client) -> None:
     ("fields", "param"),
     [
         ({"input": ""}, "input"),
+        ({"input": "a", "truncation_direction": "left"}, "truncation_direction"),
+        ({"input": "a", "prompt": "query: "}, "prompt"),
+        ({"input": "a", "instruction": "find"}, "instruction"),
+        ({"input": "a", "return_multivector": True}, "return_multivector"),
+        ({"input": "a", "images": ["a"]}, "images"),
         ({"input": []}, "input"),
         ({"input": ["a", ""]}, "input.1"),
         ({"input": [[]]}, "input.0"),
@@ -251,6 +256,9 @@ def test_control_tokens_in_documents_are_text(client: httpx.Client) -> None:
     ("fields", "param"),
     [
         ({"query": "", "documents": ["a"]}, "query"),
+        ({"query": "a", "documents": [{"text": "a", "image": "data:,"}]}, "documents.0.image"),
+        ({"query": {"text": "a", "image": "data:,"}, "documents": ["a"]}, "query.image"),
+        ({"query": "a", "documents": ["a"], "truncation_direction": "left"}, "truncation_direction"),
         ({"query": "a", "documents": []}, "documents"),
         ({"query": "a", "texts": []}, "texts"),
         ({"query": "a", "documents": ["b", ""]}, "documents.1"),

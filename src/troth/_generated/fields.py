@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 4e6b3eb3adb548024420e020b42ca9dac0a324bc2fd512f4d889f0e63a808e55; datamodel-code-generator 0.89.0
+sha256 of openapi/: fccb6d4ffe4a5e848897696a499c5e4de8163571f573ffecf58a701696a8820f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -1469,6 +1469,8 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "truncate": FieldRule(contract_class="honoured", neutral={"enum": [False, "NONE"]}),
         "truncation": FieldRule(contract_class="alias", of="truncate"),
         "truncate_prompt_tokens": FieldRule(contract_class="guarded"),
+        "truncation_direction": FieldRule(contract_class="guarded", neutral={"enum": ["right", "Right"]}),
+        "truncation_side": FieldRule(contract_class="guarded", neutral={"enum": ["right"]}),
         "mm_processor_kwargs": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "user": FieldRule(contract_class="inert"),
         "metadata": FieldRule(contract_class="inert"),
@@ -1491,6 +1493,10 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "image_tokens": FieldRule(contract_class="guarded"),
         "messages": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
         "task": FieldRule(contract_class="guarded"),
+        "prompt": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "instruction": FieldRule(contract_class="guarded", neutral={"maxLength": 0}),
+        "return_multivector": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
+        "images": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
         "late_chunking": FieldRule(contract_class="guarded", neutral={"enum": [False]}),
         "embedding_types": FieldRule(contract_class="guarded", neutral={"maxItems": 0}),
         "embedding_type": FieldRule(contract_class="guarded", neutral={"enum": ["float"]}),
@@ -1503,6 +1509,8 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "truncate": FieldRule(contract_class="honoured", neutral={"enum": [False, "NONE"]}),
         "truncation": FieldRule(contract_class="alias", of="truncate"),
         "truncate_prompt_tokens": FieldRule(contract_class="guarded"),
+        "truncation_direction": FieldRule(contract_class="guarded", neutral={"enum": ["right", "Right"]}),
+        "truncation_side": FieldRule(contract_class="guarded", neutral={"enum": ["right"]}),
         "mm_processor_kwargs": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "user": FieldRule(contract_class="inert"),
         "metadata": FieldRule(contract_class="inert"),

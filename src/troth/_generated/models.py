@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 4e6b3eb3adb548024420e020b42ca9dac0a324bc2fd512f4d889f0e63a808e55; datamodel-code-generator 0.89.0
+sha256 of openapi/: fccb6d4ffe4a5e848897696a499c5e4de8163571f573ffecf58a701696a8820f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -674,6 +674,10 @@ class VectorFields(ContractModel):
     "Jina's and Voyage's name of `truncate`."
     truncate_prompt_tokens: Annotated[int | None, Field(ge=-1, le=2147483647), Guarded()] = None
     "vLLM's cut of a long text, which keeps its end; not done, `truncate` cuts at the end."
+    truncation_direction: Annotated[str | None, Guarded(neutral={"enum": ["right", "Right"]})] = None
+    "Text Embeddings Inference's side that is cut; texts are cut at their end."
+    truncation_side: Annotated[str | None, Guarded(neutral={"enum": ["right"]})] = None
+    "The same in vLLM's words."
     mm_processor_kwargs: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
     "vLLM's settings for pictures; not done."
     user: Annotated[Any | None, Inert()] = None
@@ -1233,7 +1237,7 @@ class EmbeddingRequest(VectorFields):
     input: (
         str | list[str | Annotated[int, Field(ge=0, le=2147483647)] | list[Annotated[int, Field(ge=0, le=2147483647)]]]
     )
-    "A text, a list of token ids, or a list of items, each a text or a list of token ids. Control tokens in texts are tokens; what the model puts around a text is put there once. Ids are taken as they are, with nothing around them. `limits.vector_items_max` and `limits.vector_bytes_max` bound the list."
+    "A text, a list of token ids, or a list of items, each a text or a list of token ids. Control tokens in texts are tokens; what the model puts in front of a text is put there once. Ids are taken as they are, with nothing around them. `limits.vector_items_max` and `limits.vector_bytes_max` bound the list."
     encoding_format: Annotated[Literal["float", "base64"] | None, Honoured(neutral={"enum": ["float"]})] = None
     "How a vector is written: a list of numbers, or base64 of 32-bit floats, little-endian. Absent means float."
     dimensions: Annotated[int | None, Field(ge=1, le=1048576)] = None
@@ -1251,7 +1255,7 @@ class EmbeddingRequest(VectorFields):
     use_activation: Annotated[bool | None, Alias(of="normalize")] = None
     "vLLM's name of `normalize`."
     embd_normalize: Annotated[int | None, Field(ge=-1, le=16)] = None
-    "llama-server's scaling of a vector: -1 none, 0 so that the largest number is 32760, 1 by the sum of the absolute numbers, 2 to length 1, above that by the p-norm. Not together with `normalize` or `dimensions`."
+    "llama-server's scaling of a vector: -1 none, 0 so that the largest number is 32760, 1 by the sum of the absolute numbers, 2 to length 1, above that by the p-norm. Not together with `normalize`; with `dimensions` only 2."
     add_special_tokens: Annotated[bool | None, Guarded(neutral={"enum": [True]})] = None
     "Put around a text what the model puts there; never left out here, token ids are taken as they are."
     image_tokens: Annotated[int | None, Field(ge=0, le=2147483647), Guarded()] = None
@@ -1260,6 +1264,14 @@ class EmbeddingRequest(VectorFields):
     "A conversation in place of texts (vLLM); not done."
     task: Annotated[str | None, Guarded()] = None
     "Jina's choice of an adapter; not done, `prompt_name` names a prompt."
+    prompt: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "A text in front of each (Mixedbread); not done, `prompt_name` names one of the model's."
+    instruction: Annotated[str | None, Guarded(neutral={"maxLength": 0})] = None
+    "The same in other words."
+    return_multivector: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
+    "Jina's vector for every token; not done."
+    images: Annotated[list[Any] | None, Guarded(neutral={"maxItems": 0})] = None
+    "Cohere's pictures; not read."
     late_chunking: Annotated[bool | None, Guarded(neutral={"enum": [False]})] = None
     "Jina's reading of all items as one text; not done."
     embedding_types: Annotated[list[str] | None, Guarded(neutral={"maxItems": 0})] = None

@@ -1,6 +1,6 @@
 """What answers look like. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: 4e6b3eb3adb548024420e020b42ca9dac0a324bc2fd512f4d889f0e63a808e55; datamodel-code-generator 0.89.0
+sha256 of openapi/: fccb6d4ffe4a5e848897696a499c5e4de8163571f573ffecf58a701696a8820f; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

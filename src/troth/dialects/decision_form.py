@@ -145,9 +145,10 @@ def _state(ask: Ask) -> str:
     if talk.media:
         where = talk.media[0].path
         raise Unsupported(f"{where}: pictures and sounds are not judged here; send the text alone.", param=where)
-    if len(talk.turns) == 1:
-        return talk.turns[0].text
-    return "\n".join(f"{turn.role}: {turn.text}" for turn in talk.turns)
+    (first, *others) = talk.turns
+    if not others and first.name is None:
+        return first.transcript
+    return "\n".join(f"{turn.role}{f' {turn.name}' if turn.name else ''}: {turn.transcript}" for turn in talk.turns)
 
 
 def _property(schema: Mapping[str, Any], path: str) -> tuple[str | None, Mapping[str, Any]]:
@@ -196,7 +197,13 @@ def _check_options(options: tuple[Option, ...], answers: tuple[str, ...], form: 
 def _instructions(body: ChatCompletionRequest, schema: Mapping[str, Any], inner: Mapping[str, Any], path: str) -> str:
     outer = body.response_format.json_schema if body.response_format is not None else None
     asked = (schema.get("description"), outer.description if outer is not None else None, inner.get("description"))
-    words = next((each for each in asked if isinstance(each, str) and each), None)
-    if words is None:
+    words = list(dict.fromkeys(each for each in asked if isinstance(each, str) and each))
+    if not words:
         raise BadRequest(f"`{path}.description` is missing: it says what is asked.", param=f"{path}.description")
-    return words
+    if len(words) > 1:
+        raise BadRequest(
+            f"`{path}` has {len(words)} descriptions; one question is asked, so send one.",
+            param=f"{path}.description",
+            code="conflicting_values",
+        )
+    return words[0]

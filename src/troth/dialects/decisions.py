@@ -18,6 +18,9 @@ from troth.errors import Unprocessable
 KINDS = ("choice", "score", "noul")
 LEVELS_MIN, LEVELS_MAX = 2, 10
 YES, NO = "yes", "no"
+MEDIA = frozenset(
+    {"image", "image_url", "input_image", "audio", "input_audio", "video", "video_url", "file", "input_file"}
+)
 DIGITS = 6
 
 
@@ -59,15 +62,37 @@ def read(body: SystemOneRequest, given: frozenset[str], caller: str = "") -> Dec
 
 
 def _state(state: Any) -> str:
-    """The state as text: messages line by line, other JSON as it is written."""
-    messages = state.get("messages") if isinstance(state, dict) else state
-    if isinstance(messages, list) and messages and all(_is_message(each) for each in messages):
-        return "\n".join(f"{each['role']}: {each['content']}" for each in messages)
+    """The state as text: messages line by line, other JSON as it is written, with everything that is in it."""
+    is_wrapped = isinstance(state, dict) and isinstance(state.get("messages"), list)
+    messages = state["messages"] if is_wrapped else state
+    if isinstance(messages, list):
+        _check_media(messages, "state.messages" if is_wrapped else "state")
+        said = [_said(each) for each in messages]
+        if said and None not in said and not (is_wrapped and len(state) > 1):
+            return "\n".join(f"{each['role']}: {words}" for each, words in zip(messages, said, strict=True))
     return _text(state)
 
 
-def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("role"), str) and isinstance(value.get("content"), str)
+def _said(message: Any) -> str | None:
+    """What a message says, if it is one and says nothing else than text."""
+    if not isinstance(message, dict) or set(message) != {"role", "content"} or not isinstance(message["role"], str):
+        return None
+    content = message["content"]
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    said = [text for text in texts if isinstance(text, str)]
+    return "\n".join(said) if len(said) == len(content) else None
+
+
+def _check_media(messages: Sequence[Any], path: str) -> None:
+    """No message shows anything. Raises Unprocessable naming the part."""
+    for number, message in enumerate(messages):
+        content = message.get("content") if isinstance(message, dict) else None
+        for at, part in enumerate(content if isinstance(content, list) else ()):
+            if isinstance(part, dict) and part.get("type") in MEDIA:
+                where = f"{path}.{number}.content.{at}"
+                raise Unprocessable(f"{where}: pictures, sounds and films are not judged here.", param=where)
 
 
 def _text(value: Any) -> str:
@@ -113,6 +138,9 @@ def _truths(name: str, criteria: Any) -> tuple[Option, ...]:
     if not isinstance(criteria, dict) or not set(criteria) <= {"true", "false", YES, NO}:
         raise _bad(name, "criteria of a noul is null, or an object that describes true and false.")
     meant = {key: _description(name, key, value) for key, value in criteria.items()}
+    for one, other in (("true", YES), ("false", NO)):
+        if meant.get(one) and meant.get(other):
+            raise _bad(name, f"criteria has {one} and {other}, two names of one answer: send one of them.")
     return (
         Option(YES, meant.get("true") or meant.get(YES) or ""),
         Option(NO, meant.get("false") or meant.get(NO) or ""),

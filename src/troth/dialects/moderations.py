@@ -1,6 +1,6 @@
 """OpenAI's moderation, with the guard's own label and its probabilities beside (halogen's `/v1/moderations`).
 
-OpenAI's own model names mean the default guard: clients send them unasked.
+OpenAI's own model names mean the default guard, where no model has them: clients send them unasked.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ DIGITS = 6
 class ModerationRoutes:
     """Answers the route of moderation."""
 
-    def __init__(self, moderations: Moderations) -> None:
+    def __init__(self, moderations: Moderations, names: frozenset[str]) -> None:
+        """`names`: all by which a model that moderates is called."""
         self._moderations = moderations
+        self._names = names
 
     async def moderate(self, call: Call) -> Answer:
         """One result for each input. Raises BadRequest and what a conversation raises."""
-        verdicts = await self._moderations.moderate(read(call.body, call.given, call.caller), call.account)
+        verdicts = await self._moderations.moderate(read(call.body, call.given, call.caller, self._names), call.account)
         return Whole(
             {
                 "id": f"modr-{secrets.token_hex(12)}",
@@ -43,9 +45,13 @@ class ModerationRoutes:
         )
 
 
-def read(body: ModerationRequest, given: frozenset[str], caller: str = "") -> ModerateAsk:
+def read(
+    body: ModerationRequest, given: frozenset[str], caller: str = "", names: frozenset[str] = frozenset()
+) -> ModerateAsk:
     """What the client wants judged. Raises BadRequest."""
-    model = None if body.model is None or body.model.startswith(OPENAI_MODELS) else body.model
+    model = body.model
+    if model is not None and model.startswith(OPENAI_MODELS) and model not in names:
+        model = None
     if body.messages is not None:
         if body.input is not None:
             raise BadRequest(

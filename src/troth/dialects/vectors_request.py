@@ -11,6 +11,7 @@ from troth.errors import BadRequest
 
 NORMS = {True: 2, False: -1}
 TEXT = "text"
+MEDIA = ("image", "images", "image_url", "audio", "video", "video_url")
 
 
 def embed_ask(body: EmbeddingRequest, given: frozenset[str]) -> EmbedAsk:
@@ -83,6 +84,10 @@ def _text(document: str | Mapping[str, Any], name: str, fields: Sequence[str]) -
     """The text of a document; of an object, its fields, each on a line of its own."""
     if isinstance(document, str):
         return document
+    if (shown := next((key for key in MEDIA if document.get(key) is not None), None)) is not None:
+        raise BadRequest(
+            f"{name}.{shown}: pictures, sounds and films are not read; send texts.", param=f"{name}.{shown}"
+        )
     parts = []
     for field in fields:
         part = document.get(field)

@@ -100,6 +100,12 @@ class Turn:
     call_id: str | None = None
     media: tuple[Placed, ...] = ()  # pictures and sound in the text, by place
 
+    @property
+    def transcript(self) -> str:
+        """All that it says as one text, for whoever reads no chat template: thoughts, words, and calls."""
+        calls = (f"{call.name}({call.arguments})" for call in self.calls)
+        return "\n".join(part for part in (self.reasoning or "", self.text, *calls) if part)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:

@@ -51,6 +51,7 @@ class EmbedJob:
     truncate: bool = False
     is_list: bool = True
     field: str = "input"
+    may_truncate: bool = True  # the client could have asked for it
 
     def name_of(self, index: int) -> str:
         """How a refusal names an item."""

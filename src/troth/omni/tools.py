@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from troth.errors import BadRequest, Refusal
 from troth.omni.offer import EMBED, RERANK, ROUTE, targets
 from troth.reply.fold import fold
 from troth.vectors import Vectors
+
+logger = logging.getLogger(__name__)
 
 DECIMALS = 4  # of a similarity, which the model reads
 UNSAID = frozenset({"embeddings"})  # thousands of numbers that a model can do nothing with
@@ -69,6 +72,9 @@ class Tools:
             result = {"error": f"{call.name} took longer than {seconds:g} seconds"}
         except Refusal as refusal:
             result = {"error": refusal.message}
+        except Exception:  # the boundary of a tool: whatever failed is for the log, and the model goes on
+            logger.exception("event=tool_failed tool=%s", call.name)
+            result = {"error": f"{call.name} failed"}
         return ToolResult(call, result, time.perf_counter() - started)
 
     def _work(self, call: ToolCall, ask: Ask, caller: ServedModel) -> Awaitable[Mapping[str, Any]]:
@@ -137,14 +143,14 @@ def same(call: ToolCall) -> tuple[str, str]:
     """What two calls have in common that would have the same result."""
     try:
         return call.name, json.dumps(json.loads(call.arguments), sort_keys=True)
-    except ValueError:
+    except (ValueError, RecursionError):
         return call.name, call.arguments
 
 
 def _arguments(call: ToolCall) -> Arguments:
     try:
         arguments = json.loads(call.arguments)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadRequest(f"the arguments are no JSON: {error}") from error
     if not isinstance(arguments, dict):
         raise BadRequest("the arguments are one JSON object")
@@ -153,16 +159,21 @@ def _arguments(call: ToolCall) -> Arguments:
 
 def _text(arguments: Arguments, name: str) -> str:
     value = arguments.get(name)
-    if not isinstance(value, str) or not value:
+    if not _is_text(value):
         raise BadRequest(f"{name} is a text that is not empty")
-    return value
+    return str(value)
 
 
 def _texts(arguments: Arguments, name: str) -> tuple[str, ...]:
     value = arguments.get(name)
-    if not isinstance(value, list) or not value or not all(isinstance(each, str) and each for each in value):
+    if not isinstance(value, list) or not value or not all(map(_is_text, value)):
         raise BadRequest(f"{name} is a list of texts that are not empty")
     return tuple(value)
+
+
+def _is_text(value: Any) -> bool:
+    """Half of a surrogate pair can be written in JSON, and is nothing that can be read or told."""
+    return isinstance(value, str) and bool(value) and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _similarities(vectors: Values) -> list[list[float]]:

@@ -12,6 +12,7 @@ from troth.engines.base import TextEncoder
 from troth.errors import BadRequest, ItemTooLong
 
 NameOf = Callable[[int], str]  # how a refusal names an item
+CUT, SHORTEN = "Send less, or `truncate: true` to have it cut.", "Send less."
 NO_TOKENS = np.zeros(0, np.int32)
 
 
@@ -22,7 +23,8 @@ def read_items(encoder: TextEncoder, job: EmbedJob) -> list[Reading]:
     """
     for index, item in enumerate(job.items):
         _check_ids(item, encoder.vocabulary_size, job.name_of(index))
-    return _fitted(encoder.read(job.items), encoder.facts.tokens_max, job.name_of, truncate=job.truncate)
+    cure = CUT if job.may_truncate else SHORTEN
+    return _fitted(encoder.read(job.items), encoder.facts.tokens_max, job.name_of, cure, truncate=job.truncate)
 
 
 def read_pairs(encoder: TextEncoder, job: RerankJob) -> list[Reading]:
@@ -33,7 +35,7 @@ def read_pairs(encoder: TextEncoder, job: RerankJob) -> list[Reading]:
     if length > tokens_max:  # before it is put beside every document
         raise ItemTooLong("query", length, tokens_max, "Shorten it.")
     pairs = encoder.pair(job.query, job.documents)
-    return _fitted(pairs, encoder.facts.tokens_max, job.name_of, truncate=job.truncate)
+    return _fitted(pairs, encoder.facts.tokens_max, job.name_of, CUT, truncate=job.truncate)
 
 
 def read_pictures(pictures: Sequence[Planes]) -> list[Reading]:
@@ -53,7 +55,9 @@ def _check_ids(item: Item, size: int, name: str) -> None:
             )
 
 
-def _fitted(readings: Sequence[Reading], tokens_max: int, name_of: NameOf, *, truncate: bool) -> list[Reading]:
+def _fitted(
+    readings: Sequence[Reading], tokens_max: int, name_of: NameOf, cure: str, *, truncate: bool
+) -> list[Reading]:
     fitted = []
     for index, reading in enumerate(readings):
         length = len(reading.tokens)
@@ -61,7 +65,7 @@ def _fitted(readings: Sequence[Reading], tokens_max: int, name_of: NameOf, *, tr
             if reading.head + reading.tail >= tokens_max:
                 raise ItemTooLong(name_of(index), length, tokens_max, "What stands before it is too long already.")
             if not truncate:
-                raise ItemTooLong(name_of(index), length, tokens_max, "Send less, or `truncate: true` to have it cut.")
+                raise ItemTooLong(name_of(index), length, tokens_max, cure)
             reading = _cut(reading, tokens_max)
         fitted.append(reading)
     return fitted

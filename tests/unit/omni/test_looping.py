@@ -29,7 +29,8 @@ from troth.domain import (
 from troth.errors import OverContext
 from troth.omni.loop import Looping
 from troth.omni.offer import OF_KIND
-from troth.omni.tools import ToolResult, Tools
+from troth.omni.tools import OmniLimits, ToolResult, Tools, same
+from troth.vectors import Vectors
 
 MODEL = ServedModel(id="caller", kind="chat", engine="scripted")
 ASK = Ask(source=Talk((Turn(role="user", text="Go on."),)))
@@ -110,3 +111,29 @@ def test_a_refusal_in_a_later_round_is_in_the_account() -> None:
         heard(account, calling(0), OverContext(9000, 4096), rounds_max=4)
 
     assert (account.finish, account.answer_tokens) == ("context_length_exceeded", 2)
+
+
+HALF = "\\ud83d"  # of a pair
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [f'{{"input": ["a", "{HALF}"]}}', "[" * 200_000, '{"input": []}', "no JSON", f'{{"query": "{HALF}"}}'],
+    ids=["half a letter", "too deep", "empty", "no JSON", "half a query"],
+)
+@pytest.mark.parametrize("name", ["embed_text", "rerank_documents", "draw"])
+def test_whatever_fails_in_a_tool_is_a_result(name: str, arguments: str) -> None:
+    limits = OmniLimits(rounds_max=2, tool_seconds_max=5.0, chat_seconds_max=5.0)
+    tools = Tools(cast(Conversation, None), cast(Vectors, None), (), limits)
+    done = asyncio.run(tools.run(ToolCall("call_1", name, arguments), ASK, MODEL))
+
+    assert set(done.result) == {"error"}
+    assert same(done.call) == same(done.call)
+
+
+def test_a_tool_that_breaks_is_a_result() -> None:
+    limits = OmniLimits(rounds_max=2, tool_seconds_max=5.0, chat_seconds_max=5.0)
+    tools = Tools(cast(Conversation, None), cast(Vectors, None), (), limits)
+    done = asyncio.run(tools.run(ToolCall("call_1", "embed_text", '{"input": ["a"]}'), ASK, MODEL))
+
+    assert done.result == {"error": "embed_text failed"}
