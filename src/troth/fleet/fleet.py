@@ -175,22 +175,24 @@ class Fleet:
         budget, need = self._settings.memory_bytes, wanted.memory_bytes
         if budget is None or need > budget:
             return []
-        missing = self._used() + need - budget
+        used = self._used(besides=wanted)
+        missing = used + need - budget
         if missing <= 0:
             return []
         going = sorted((slot for slot in self.slots.values() if slot is not wanted and _can_go(slot)), key=_last_use)
         if sum(slot.memory_bytes for slot in going) < missing:
             raise Unavailable(
                 f"No memory is free for the model {wanted.facts.model}: it takes {_mb(need)}, "
-                f"{_mb(self._used())} of {_mb(budget)} are in use, and no other model can go now that would make room.",
+                f"{_mb(used)} of {_mb(budget)} are in use, and no other model can go now that would make room.",
                 retry_seconds=ROOM_RETRY_SECONDS,
                 code="no_memory",
                 details={"slot": wanted.name, "state": str(wanted.state)},
             )
         return going
 
-    def _used(self) -> int:
-        return sum(slot.memory_bytes for slot in self.slots.values() if slot.takes_memory)
+    def _used(self, *, besides: Slot) -> int:
+        """By all but one, which may still be leaving when it is wanted again."""
+        return sum(slot.memory_bytes for slot in self.slots.values() if slot.takes_memory and slot is not besides)
 
 
 def _may_start(slot: Slot) -> bool:

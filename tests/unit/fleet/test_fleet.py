@@ -290,6 +290,26 @@ def test_nobody_goes_where_that_would_not_make_room() -> None:
     run(scene())
 
 
+def test_a_model_that_is_wanted_while_it_leaves_has_its_own_room() -> None:
+    async def scene() -> None:
+        one = stage("one")
+        fleet = fleet_of(one, settings=FleetSettings(when_loading="refuse", memory_bytes=MEBIBYTE))
+        await one.slot.load()
+        one.engine.farewell.clear()
+        leaving = asyncio.create_task(one.slot.unload())
+        await asyncio.sleep(0.01)
+        with pytest.raises(Unavailable) as refused:
+            await fleet.ready("one")
+        assert refused.value.code == "model_loading"
+
+        one.engine.farewell.set()
+        await leaving
+        await one.slot.load()
+        assert one.slot.is_dispatchable
+
+    run(scene())
+
+
 def test_what_takes_no_memory_does_not_go_for_what_does() -> None:
     async def scene() -> None:
         far, one, two = stage("far", weight=0), stage("one"), stage("two")
