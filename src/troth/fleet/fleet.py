@@ -136,7 +136,7 @@ class Fleet:
         if slot.engine is not None and slot.look():
             await slot.mourn()
         if not slot.is_coming:
-            self._check_room(slot)  # told now: whoever may not wait hears nothing of what a load comes to
+            self._check_room(slot)  # whoever may not wait hears nothing of what a load comes to
         loading = asyncio.ensure_future(self.load(slot))
         loading.add_done_callback(_retrieve)
         patience = 0 if self._settings.when_loading == "refuse" else self._settings.wait_seconds
@@ -164,35 +164,43 @@ class Fleet:
             raise EngineFault(
                 f"The model {wanted.facts.model} takes {_mb(need)}, and slots.memory_mb allows {_mb(budget)} for all."
             )
-        while victims := self._check_room(wanted):
-            await victims[0].unload(why=f"room for {wanted.name}")
+        while self._missing(wanted) > 0:
+            going = self._check_room(wanted)
+            leaving = next((slot for slot in self.slots.values() if slot.is_leaving and slot is not wanted), None)
+            if leaving is not None:
+                await leaving.left()
+            else:
+                await going[0].unload(why=f"room for {wanted.name}")
 
     def _check_room(self, wanted: Slot) -> list[Slot]:
-        """Who could go for this slot, the least recently used first; nobody, where there is room.
+        """Who could go for this slot, the least recently used first; nobody, where there is room or soon will be.
 
         Raises Unavailable when there would be no room without all of them: then nobody goes.
         """
-        budget, need = self._settings.memory_bytes, wanted.memory_bytes
-        if budget is None or need > budget:
-            return []
-        used = self._used(besides=wanted)
-        missing = used + need - budget
+        missing = self._missing(wanted, soon=True)
         if missing <= 0:
             return []
         going = sorted((slot for slot in self.slots.values() if slot is not wanted and _can_go(slot)), key=_last_use)
         if sum(slot.memory_bytes for slot in going) < missing:
+            budget, need = self._settings.memory_bytes or 0, wanted.memory_bytes
             raise Unavailable(
                 f"No memory is free for the model {wanted.facts.model}: it takes {_mb(need)}, "
-                f"{_mb(used)} of {_mb(budget)} are in use, and no other model can go now that would make room.",
+                f"{_mb(missing + budget - need)} of {_mb(budget)} are in use, and no other model can go now that would "
+                "make room.",
                 retry_seconds=ROOM_RETRY_SECONDS,
                 code="no_memory",
                 details={"slot": wanted.name, "state": str(wanted.state)},
             )
         return going
 
-    def _used(self, *, besides: Slot) -> int:
-        """By all but one, which may still be leaving when it is wanted again."""
-        return sum(slot.memory_bytes for slot in self.slots.values() if slot.takes_memory and slot is not besides)
+    def _missing(self, wanted: Slot, *, soon: bool = False) -> int:
+        """Bytes that the slot lacks; `soon`: once those that are leaving have left. A slot that could never fit lacks
+        none: its load says so."""
+        budget, need = self._settings.memory_bytes, wanted.memory_bytes
+        if budget is None or need > budget:
+            return 0
+        others = (slot for slot in self.slots.values() if slot.takes_memory and slot is not wanted)
+        return sum(slot.memory_bytes for slot in others if not (soon and slot.is_leaving)) + need - budget
 
 
 def _may_start(slot: Slot) -> bool:

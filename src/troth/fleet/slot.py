@@ -80,10 +80,11 @@ class Slot:
     @property
     def takes_memory(self) -> bool:
         """True while its model is in memory, comes or goes."""
-        return self._is_leaving or self.state not in (SlotState.OFFLINE, SlotState.PULLING, SlotState.ERROR)
+        return self.is_leaving or self.state not in (SlotState.OFFLINE, SlotState.PULLING, SlotState.ERROR)
 
     @property
-    def _is_leaving(self) -> bool:
+    def is_leaving(self) -> bool:
+        """True while an engine of it is being stopped."""
         return self._leaving is not None and not self._leaving.done()
 
     @property
@@ -196,8 +197,7 @@ class Slot:
     async def _load(self) -> None:
         started, self.load_progress = time.perf_counter(), 0.0
         try:
-            if self._leaving is not None:
-                await asyncio.wait([self._leaving])
+            await self.left()
             if not self._making.has_files():
                 self._go(SlotState.PULLING, "fetching its files")
                 self._fetch = Fetch(self._making.pull, self._note_progress, f"fetch-{self.name}")
@@ -285,8 +285,7 @@ class Slot:
         if self.state is SlotState.OFFLINE:
             return
         if self.state is SlotState.ERROR:
-            if self._leaving is not None:  # its remains are being put away, which ends in this state
-                await asyncio.wait([self._leaving])
+            await self.left()  # its remains are being put away, which ends in this state
             self.breaker.reset()
             self._go(SlotState.OFFLINE, why)
             return
@@ -294,6 +293,11 @@ class Slot:
             raise Conflict(f"The slot {self.name} is being unloaded already.", code="illegal_transition")
         self._go(SlotState.UNLOADING, why)
         await self._drop(SlotState.OFFLINE, why)
+
+    async def left(self) -> None:
+        """An engine that is being stopped has gone."""
+        if self._leaving is not None:
+            await asyncio.wait([self._leaving])
 
     async def give_up(self) -> None:
         """A load under way has ended, and the slot is offline. Nothing happens otherwise."""
@@ -307,8 +311,7 @@ class Slot:
     async def stop(self) -> None:
         """The server ends: nothing loads or runs any more, no memory is held, and nobody watches."""
         await self.give_up()
-        if self._leaving is not None:
-            await asyncio.wait([self._leaving])
+        await self.left()
         if self.engine is not None:
             await self.engine.stop()
         self._watchers.tell(None)

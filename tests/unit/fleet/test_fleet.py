@@ -310,6 +310,25 @@ def test_a_model_that_is_wanted_while_it_leaves_has_its_own_room() -> None:
     run(scene())
 
 
+def test_what_leaves_for_another_is_room_for_whoever_asks_meanwhile() -> None:
+    async def scene() -> None:
+        one, two = stage("one"), stage("two")
+        fleet = fleet_of(one, two, settings=budget(1))
+        await fleet.ready("one")
+        one.engine.farewell.clear()
+        leaving = asyncio.create_task(one.slot.unload())
+        await asyncio.sleep(0.01)
+        wanting = asyncio.create_task(fleet.ready("two"))
+        await asyncio.sleep(0.01)
+        assert not wanting.done()
+
+        one.engine.farewell.set()
+        await leaving
+        await wanting
+
+    run(scene())
+
+
 def test_what_takes_no_memory_does_not_go_for_what_does() -> None:
     async def scene() -> None:
         far, one, two = stage("far", weight=0), stage("one"), stage("two")
