@@ -117,6 +117,17 @@ def test_log_probabilities_come_in_both_forms(client: httpx.Client) -> None:
     assert logprobs["text_offset"][:2] == [0, len(logprobs["tokens"][0])]
 
 
+def test_offsets_in_a_stream_are_those_of_the_whole_answer(client: httpx.Client) -> None:
+    fields = {"logprobs": 0, "max_tokens": 8, "stop": ["zebra", "the zoo"]}
+    whole = ask(client, "Once upon a", **fields)["choices"][0]["logprobs"]
+    body = {"prompt": "Once upon a", "stream": True, **GREEDY, **fields}
+    with client.stream("POST", PATH, json=body) as answer:
+        answer.read()
+        told = [choice.get("logprobs") for chunk in chunks_of(answer.text) for choice in chunk["choices"]]
+
+    assert [offset for each in told if each for offset in each["text_offset"]] == whole["text_offset"]
+
+
 def test_probabilities_of_the_draw_come_in_both_forms(client: httpx.Client) -> None:
     fields = {"logprobs": 3, "post_sampling_probs": True, "temperature": 1.5, "seed": 3, "max_tokens": 3}
     logprobs = ask(client, "The capital of France is", **fields)["choices"][0]["logprobs"]

@@ -1,6 +1,6 @@
 """The contract class of every request field. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: fccb6d4ffe4a5e848897696a499c5e4de8163571f573ffecf58a701696a8820f; datamodel-code-generator 0.89.0
+sha256 of openapi/: ba311995a5afb143655ecfc54715bece0794f7b90b6fd40eb074d81dd0cf89ab; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -752,6 +752,8 @@ FIELDS: dict[str, dict[str, FieldRule]] = {
         "output_config.format.type": FieldRule(contract_class="guarded", neutral={"enum": ["json_schema"]}),
         "output_config.format.schema": FieldRule(contract_class="honoured"),
         "output_config.format.name": FieldRule(contract_class="inert"),
+        "output_config.task_budget": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
+        "output_format": FieldRule(contract_class="guarded", neutral={"maxProperties": 0}),
         "context_management": FieldRule(
             contract_class="guarded",
             neutral={"enum": [{}, {"edits": []}, {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}]},

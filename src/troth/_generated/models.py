@@ -1,6 +1,6 @@
 """What requests are read into. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: fccb6d4ffe4a5e848897696a499c5e4de8163571f573ffecf58a701696a8820f; datamodel-code-generator 0.89.0
+sha256 of openapi/: ba311995a5afb143655ecfc54715bece0794f7b90b6fd40eb074d81dd0cf89ab; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class MessagesFieldsOutputConfig(ContractModel):
     "A wish of how much to reason; it is passed on to chat templates that know levels."
     format: MessagesFieldsOutputConfigFormat | None = None
     "Hold the answer to JSON by a schema."
+    task_budget: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "Tokens of a whole task; not counted here."
 
 
 class AnthropicSource(ContractModel):
@@ -1633,6 +1635,8 @@ class MessagesFields(ContractModel):
     "Reasoning before the answer."
     output_config: Annotated[MessagesFieldsOutputConfig | None, Honoured(neutral={"maxProperties": 0})] = None
     "How hard to try, and the answer's form."
+    output_format: Annotated[dict[str, Any] | None, Guarded(neutral={"maxProperties": 0})] = None
+    "The name that `output_config.format` had in a beta; send that."
     context_management: Annotated[
         dict[str, Any] | None,
         Guarded(neutral={"enum": [{}, {"edits": []}, {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}]}),

@@ -1,6 +1,6 @@
 """The operations of the document. Generated from openapi/ by `python -m codegen`; do not edit.
 
-sha256 of openapi/: fccb6d4ffe4a5e848897696a499c5e4de8163571f573ffecf58a701696a8820f; datamodel-code-generator 0.89.0
+sha256 of openapi/: ba311995a5afb143655ecfc54715bece0794f7b90b6fd40eb074d81dd0cf89ab; datamodel-code-generator 0.89.0
 """
 
 from __future__ import annotations

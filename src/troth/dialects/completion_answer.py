@@ -136,10 +136,11 @@ class CompletionChunks:
 
     def _said(self, said: Said) -> bytes:
         offset = self._lengths.get(said.choice, 0)
-        self._lengths[said.choice] = offset + len(said.text)
         if not said.pieces and said.timings is None:
             return self._text(said.choice, said.text)
         logprobs = logprobs_by_list(said.pieces, offset) if said.pieces else None
+        # Of the tokens, as in a whole answer: text of theirs may be held back until more has come.
+        self._lengths[said.choice] = offset + sum(map(len, logprobs["tokens"])) if logprobs else offset
         chunk = self._chunk(_piece(said.choice, said.text, logprobs=logprobs))
         if said.timings is not None:
             chunk["timings"] = timings_of(said.timings)

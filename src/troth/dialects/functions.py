@@ -17,8 +17,12 @@ def rules_of(body: ToolFields) -> ToolRules:
     """Which functions there are, and how they may be called. Raises BadRequest for both forms at once."""
     if body.functions:
         return _older(body)
-    if body.function_call not in (None, "auto", "none"):
-        raise BadRequest("`function_call` names a function and there are no `functions`.", param="function_call")
+    if body.function_call not in (None, "auto") and (body.tools or body.function_call != "none"):
+        raise BadRequest(
+            "`function_call` is about `functions`, and there are none: with `tools`, send `tool_choice`.",
+            param="function_call",
+            code="conflicting_values",
+        )
     tools = [tool_of(tool.function, f"tools.{number}.function") for number, tool in enumerate(body.tools or ())]
     reads, parallel = body.parse_tool_calls is not False, body.parallel_tool_calls is not False
     match body.tool_choice:
@@ -37,6 +41,12 @@ def _older(body: ToolFields) -> ToolRules:
     if body.tools:
         raise BadRequest(
             "`functions` is the older form of `tools`: send one of them.", param="functions", code="conflicting_values"
+        )
+    if body.tool_choice not in (None, "auto"):
+        raise BadRequest(
+            "`tool_choice` is about `tools`, and there are none: with `functions`, send `function_call`.",
+            param="tool_choice",
+            code="conflicting_values",
         )
     tools = tuple(tool_of(each, f"functions.{number}") for number, each in enumerate(body.functions or ()))
     reads = body.parse_tool_calls is not False

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from troth._generated.models import AnthropicBlock, MessagesRequest
-from troth.dialects.fields import adapted, bounded, named, needed, sampled
+from troth.dialects.fields import adapted, bounded, missing, named, needed, sampled
 from troth.dialects.forms import schema_form
 from troth.dialects.parts import Parts, anthropic_image, refused_picture
 from troth.dialects.thoughts import Spoken
@@ -145,6 +145,14 @@ def _rules(body: MessagesRequest) -> ToolRules:
     choice = body.tool_choice
     if choice is None:
         return ToolRules(tools=tools)
+    if choice.type is None and (choice.name is not None or choice.disable_parallel_tool_use):
+        raise missing("tool_choice.type")
+    if choice.type != "tool" and choice.name is not None:
+        raise BadRequest(
+            f"`tool_choice.name` goes with the type tool, and the type is {choice.type}.",
+            param="tool_choice.name",
+            code="conflicting_values",
+        )
     parallel = not choice.disable_parallel_tool_use
     match choice.type:
         case "any":

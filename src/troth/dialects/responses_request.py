@@ -68,6 +68,12 @@ def _thinking(body: ResponsesRequest) -> Thinking:
 def _form(body: ResponsesRequest) -> Form | None:
     asked = body.text.format if body.text is not None else None
     if asked is None or asked.type == "text":
+        if asked is not None and asked.schema_ is not None:
+            raise BadRequest(
+                "`text.format` has a schema and the type text: a schema goes with json_schema.",
+                param="text.format.schema",
+                code="conflicting_values",
+            )
         return None
     if asked.schema_ is not None:
         return schema_form(asked.schema_, "text.format.schema")
@@ -85,7 +91,7 @@ def _turns(sent: str | list[ResponsesItem]) -> list[Turn]:
         path = f"input.{number}"
         match item.type:
             case "reasoning":
-                thought = _thought(item, path)
+                thought = "\n".join(filter(None, (thought, _thought(item, path)))) or None
             case "function_call":
                 call = ToolCall(
                     needed(item.call_id, f"{path}.call_id"),
@@ -104,8 +110,11 @@ def _turns(sent: str | list[ResponsesItem]) -> list[Turn]:
                 parts = _parts(item.content, f"{path}.content")
                 if parts.media and role != "user":
                     raise refused_picture(parts.media[0].medium.path, role)
+                if role != "assistant":
+                    turns += _unspoken(thought)
                 turns.append(Turn(role=role, reasoning=thought if role == "assistant" else None, **parts.said()))
                 thought = None
+    turns += _unspoken(thought)
     if not turns:
         raise BadRequest("`input` has no message: send at least one.", param="input")
     if turns[-1].role == "assistant":
@@ -116,6 +125,11 @@ def _turns(sent: str | list[ResponsesItem]) -> list[Turn]:
             param=path,
         )
     return turns
+
+
+def _unspoken(thought: str | None) -> list[Turn]:
+    """Reasoning that nothing followed, as a turn of its own: an answer that was broken off leaves such."""
+    return [] if thought is None else [Turn(role="assistant", text="", reasoning=thought)]
 
 
 def _thought(item: ResponsesItem, path: str) -> str | None:

@@ -90,6 +90,12 @@ def _check_text(form: Form) -> None:
 
 def _tool(tool: Tool, rules: ToolRules, depth_max: int) -> Tool:
     """The tool with a schema that can be compiled. One that may be loosened is left to whoever compiles it."""
+    kind = tool.parameters.get("type")
+    if isinstance(kind, str | list) and "object" not in ([kind] if isinstance(kind, str) else kind):
+        raise BadRequest(
+            f"`{tool.path}.parameters.type` is {json.dumps(kind)[:64]}; the arguments of a call are an object.",
+            param=f"{tool.path}.parameters.type",
+        )
     if tool.strict or rules.mode == "required":
         schema.check(tool.parameters, f"{tool.path}.parameters", depth_max=depth_max)
     return replace(tool, parameters=schema.without_neutral(tool.parameters))

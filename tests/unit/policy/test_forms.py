@@ -246,3 +246,17 @@ def test_a_form_of_an_answer_that_has_begun_is_refused() -> None:
     policy = Policy([ServedModel("m", "chat", "scripted")], SETTINGS, {})
     with pytest.raises(BadRequest, match="goes on with a message"):
         policy.decide(Ask(source=talk, form=json_form({})))
+
+
+@pytest.mark.parametrize("kind", ["array", "string", ["array", "null"]])
+@pytest.mark.parametrize("strict", [False, True])
+def test_arguments_that_are_no_object_are_refused(kind: Any, strict: bool) -> None:
+    tool = Tool(name="a", parameters={"type": kind}, strict=strict, path="tools.0.function")
+    with pytest.raises(BadRequest) as refused:
+        decide(tools=(tool,))
+    assert refused.value.param == "tools.0.function.parameters.type"
+
+
+@pytest.mark.parametrize("parameters", [{}, {"type": "object"}, {"type": ["object", "null"]}, {"type": None}])
+def test_arguments_that_may_be_an_object_are_taken(parameters: dict[str, Any]) -> None:
+    assert decide(tools=(Tool(name="a", parameters=parameters),))
