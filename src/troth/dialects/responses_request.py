@@ -70,7 +70,7 @@ def _form(body: ResponsesRequest) -> Form | None:
     if asked is None or asked.type == "text":
         if asked is not None and asked.schema_ is not None:
             raise BadRequest(
-                "`text.format` has a schema and the type text: a schema goes with json_schema.",
+                "`text.format.schema` goes with the type json_schema, and the type is text.",
                 param="text.format.schema",
                 code="conflicting_values",
             )
