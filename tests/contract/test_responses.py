@@ -173,7 +173,7 @@ def test_a_client_that_leaves_frees_its_slot(server: LiveServer, client: httpx.C
         ({"tools": [{"type": "function"}]}, "tools.0.name"),
         ({"tools": [{"type": "web_search"}], "tool_choice": "required"}, "tool_choice"),
         ({"text": {"format": {"type": "json_schema"}}}, "text.format.schema"),
-        ({"text": {"format": {"type": "text", "schema": {}}}}, "text.format.schema"),
+        ({"text": {"format": {"type": "text", "schema": {"const": 1}}}}, "text.format.schema"),
         ({"reasoning": {"effort": "high"}}, "reasoning.effort"),
         ({"background": True}, "background"),
         ({"truncation": "auto"}, "truncation"),

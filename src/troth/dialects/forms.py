@@ -74,14 +74,14 @@ def _trigger(trigger: GrammarTrigger, path: str) -> str | int:
 
 def _formats(body: FormatFields) -> Iterator[Form]:
     asked = body.response_format
-    if asked is not None and asked.type == "text" and (asked.json_schema is not None or asked.schema_ is not None):
+    nested = asked.json_schema.schema_ if asked is not None and asked.json_schema is not None else None
+    if asked is not None and asked.type == "text" and (nested or asked.schema_):
         raise BadRequest(
             "`response_format` has a schema and the type text: a schema goes with json_schema.",
             param="response_format.type",
             code="conflicting_values",
         )
     if asked is not None and asked.type != "text":
-        nested = asked.json_schema.schema_ if asked.json_schema is not None else None
         if nested is not None and asked.schema_ is not None and nested != asked.schema_:
             raise BadRequest(
                 "`response_format` has two schemas, in `json_schema.schema` and in `schema`: send one of them.",

@@ -68,7 +68,7 @@ def _thinking(body: ResponsesRequest) -> Thinking:
 def _form(body: ResponsesRequest) -> Form | None:
     asked = body.text.format if body.text is not None else None
     if asked is None or asked.type == "text":
-        if asked is not None and asked.schema_ is not None:
+        if asked is not None and asked.schema_:
             raise BadRequest(
                 "`text.format.schema` goes with the type json_schema, and the type is text.",
                 param="text.format.schema",
