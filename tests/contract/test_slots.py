@@ -159,7 +159,8 @@ def test_a_restarted_slot_has_a_new_engine(slots: httpx.Client) -> None:
 
 
 def test_a_stream_tells_the_state_and_what_follows(slots: httpx.Client) -> None:
-    slots.post(f"{SLOTS}/first/unload")
+    wait_until(lambda: ask(slots, "first").status_code == 200, "its files are here")
+    slots.post(f"{SLOTS}/first/unload", params={"force": True})
     with slots.stream("GET", f"{SLOTS}/first/state/stream", extensions={"judge": "later"}) as response:
         lines = response.iter_lines()
         told = [next(lines), next(lines)]
