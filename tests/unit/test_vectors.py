@@ -9,24 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from tests.support.picture_forms import FORM
 from troth.domain import Account
 from troth.domain.vectors import PictureForm, Planes, Rows
 from troth.engines.base import VectorFacts
 from troth.policy.decide import Policy
 from troth.policy.vectors import VectorLimits
 from troth.vectors import Engines, Vectors
-
-FORM = PictureForm(
-    height=1,
-    width=1,
-    resize=None,
-    keep_ratio=False,
-    resample="bilinear",
-    is_bgr=False,
-    rescale_factor=1.0,
-    image_mean=(0.0, 0.0, 0.0),
-    image_std=(1.0, 1.0, 1.0),
-)
 
 
 class OneEngine:

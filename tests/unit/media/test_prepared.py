@@ -8,21 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.support.picture_forms import FORM
 from troth.domain.vectors import PictureForm
 from troth.media.pictures import Pixels
 from troth.media.prepared import prepared, seen
 
-FORM = PictureForm(
-    height=24,
-    width=32,
-    resize=None,
-    keep_ratio=False,
-    resample="bilinear",
-    is_bgr=False,
-    rescale_factor=1.0,
-    image_mean=(0.0, 0.0, 0.0),
-    image_std=(1.0, 1.0, 1.0),
-)
 SIZES = [(64, 48), (97, 53), (20, 90), (32, 24), (5, 7)]
 
 
